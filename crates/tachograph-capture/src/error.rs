@@ -1,0 +1,47 @@
+//! Why a capture could not start, or had to stop.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a capture could not start, or had to stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The recording cannot be written where the user wants it.
+    #[error("cannot write to {path:?}; choose a directory that exists and is writable")]
+    OutputDenied {
+        /// Where it should have gone.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The interpreter is one we cannot read.
+    #[error(
+        "cannot read the frames of {found}; CPython 3.11 to 3.15 are supported, upgrade tachograph"
+    )]
+    UnknownInterpreter {
+        /// What was found instead.
+        found: String,
+    },
+    /// The asked-for trigger is not to be had.
+    #[error("trigger {trigger:?} is not available here: {reason}; use trigger=\"auto\"")]
+    TriggerUnavailable {
+        /// The trigger that was asked for.
+        trigger: &'static str,
+        /// Why it cannot be had.
+        reason: String,
+    },
+    /// A thread of ours could not be started.
+    #[error("cannot start the sampler thread")]
+    NoThread(#[source] io::Error),
+    /// A source is not implemented on this operating system.
+    #[error("CPU sampling is implemented on Linux; spans, reports and exports work here")]
+    UnsupportedPlatform,
+    /// Our own side failed; the program goes on without the recording.
+    #[error("the recorder stopped itself: {reason}; the program is not affected")]
+    Internal {
+        /// What happened.
+        reason: String,
+    },
+}

@@ -1,0 +1,30 @@
+//! The data model: tables of distinct things, and events that point into them.
+//!
+//! Times are nanoseconds since the recording started, sizes are bytes, ratios
+//! are 0 to 1. What can be derived is not stored.
+
+mod check;
+mod events;
+mod ids;
+mod interner;
+mod loss;
+mod merge;
+mod meta;
+mod profile;
+mod tables;
+mod weights;
+mod window;
+
+pub use events::{
+    Allocation, Allocator, Batch, Note, Point, Sample, Span, ThreadState, Time, Value,
+};
+pub use ids::{FrameId, MappingId, SeriesId, SpanId, StackId, StringId, TrackId};
+pub use interner::Interner;
+pub use loss::Loss;
+pub use meta::{CpuReport, CpuSettings, Machine, Meta, Mode, PythonInfo, Roots, Settings, Trigger};
+pub use profile::Profile;
+pub use tables::{
+    Frame, FrameKind, Mapping, Series, SeriesKind, Source, StackNode, Tables, Track, TrackKind,
+    Unit,
+};
+pub use weights::{Measure, Weight};

@@ -1,0 +1,54 @@
+"""The Python tests of one interpreter: pytest and the stress programs.
+
+Both `run_tests.py` and `test_newer.py` run these, so that a newer interpreter
+passes the very tests the others pass.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from interpreters import Interpreter
+from steps import ROOT, run
+
+TEST_FOLDERS = ("tests/python", "tests/accuracy")
+SMOKE_FOLDERS = ("tests/python/integration",)
+STRESS_FOLDER = ROOT / "tests" / "stress"
+
+# A stress program shorter than this has hardly started its threads.
+SHORTEST_STRESS_SECONDS = 3
+
+# An environment that must not leak in: it would change what is recorded.
+CLEAN = {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1"}
+
+
+def run_pytest(python: Path, *, everything: bool, smoke: bool = False) -> None:
+    """Run the tests of one interpreter.
+
+    Args:
+        python: The interpreter of an environment with the wheel under test.
+        everything: Run also the tests marked `full_only`, which one version decides.
+        smoke: Run only the tests against the real interpreter.
+    """
+    folders = SMOKE_FOLDERS if smoke else TEST_FOLDERS
+    selection = () if everything else ("-m", "not full_only")
+    run(python, "-m", "pytest", "-q", *folders, *selection, environment=CLEAN)
+
+
+def stress_programs() -> list[Path]:
+    """Return the programs that strain the recorder for a given time."""
+    return sorted(STRESS_FOLDER.glob("stress_*.py"))
+
+
+def run_stress(pythons: list[tuple[Interpreter, Path]], budget_seconds: int) -> None:
+    """Run every stress program on every interpreter within about `budget_seconds`."""
+    programs = stress_programs()
+    rounds = len(programs) * len(pythons)
+    if not rounds:
+        print("no stress programs")
+        return
+    seconds = max(SHORTEST_STRESS_SECONDS, budget_seconds // rounds)
+    for interpreter, python in pythons:
+        print(f"{interpreter.name}: {len(programs)} programs, {seconds} s each", flush=True)
+        for program in programs:
+            run(python, program, "--seconds", str(seconds), environment=CLEAN)
