@@ -5,16 +5,18 @@ SHELL := /bin/bash
 
 # The first Python that is new enough and can make a virtual environment.
 CAN_SERVE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for name in python3 python3.12 python3.13 python3.14 python3.11 /usr/bin/python3; do \
+ifndef PYTHON
+PYTHON := $(shell for name in python3 python3.12 python3.13 python3.14 python3.11 /usr/bin/python3; do \
 	"$$name" -c '$(CAN_SERVE)' 2> /dev/null && echo "$$name" && break; done)
+endif
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python -type f -not -name '*.pyc' 2> /dev/null)
 
-.PHONY: help demo test test-newer interpreters bench fuzz clean python
+.PHONY: help demo test test-newer test-newer-smoke interpreters bench fuzz clean python
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 demo: .venv/installed ## Build into .venv, record examples/train.py, print where its time went
 	.venv/bin/python examples/train.py
@@ -30,14 +32,17 @@ test: | python ## Run all lints and tests on every CPython of this machine
 test-newer: | python ## Build the newer and free-threaded CPythons and test on them
 	"$(PYTHON)" tools/test_newer.py
 
+test-newer-smoke: | python ## Two minutes of test-newer with the CPythons that are already built
+	"$(PYTHON)" tools/test_newer.py --smoke
+
 interpreters: | python ## List the CPythons the tests use
 	@"$(PYTHON)" tools/interpreters.py --newer
 
 bench: | python ## Measure cost and truth against other profilers
-	"$(PYTHON)" tools/run_bench.py
+	"$(PYTHON)" tools/run_bench.py $(ARGS)
 
-fuzz: ## Fuzz the recording reader; FUZZ_SECONDS=60 by default
-	tools/fuzz
+fuzz: | python ## Fuzz what reads untrusted data, FUZZ_SECONDS=60 for each target
+	"$(PYTHON)" tools/run_fuzz.py
 
 clean: ## Remove everything that was built
 	rm -rf target fuzz/target .venv .venvs .wheels .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -134,7 +134,11 @@ def ask(program: Path, origin: str) -> Interpreter | None:
         return None
     try:
         answer = subprocess.run(
-            [program, "-I", "-c", QUESTIONS], capture_output=True, text=True, timeout=30, check=False
+            [program, "-I", "-c", QUESTIONS],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
         facts = json.loads(answer.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -172,7 +176,9 @@ def table(found: list[Interpreter]) -> str:
 def main() -> int:
     """Print the interpreters of this machine."""
     parser = argparse.ArgumentParser(description="List the CPythons the tests can use.")
-    parser.add_argument("--newer", action="store_true", help="include the ones built into the cache")
+    parser.add_argument(
+        "--newer", action="store_true", help="include the ones built into the cache"
+    )
     options = parser.parse_args()
     print(table(find_interpreters(newer=options.newer)))
     return 0

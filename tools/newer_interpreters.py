@@ -96,7 +96,9 @@ def cache_directory() -> Path:
 
 def built_interpreters() -> dict[str, Path]:
     """Return the interpreters the cache holds, by name; nothing is built."""
-    programs = {build.name: cache_directory() / build.name / "bin" / build.program for build in BUILDS}
+    programs = {
+        build.name: cache_directory() / build.name / "bin" / build.program for build in BUILDS
+    }
     return {name: program for name, program in programs.items() if program.exists()}
 
 
@@ -204,25 +206,41 @@ def run_logged(command: list[str], directory: Path, log: Path) -> None:
         raise SystemExit(f"{tail}\n`{' '.join(command)}` failed; the whole output is in {log}")
 
 
-def main() -> int:
-    """Build what was asked for, everything by default."""
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Let a command take names of interpreters; none means all."""
+    names = ", ".join(build.name for build in BUILDS)
+    parser.add_argument(
+        "names", nargs="*", type=known_name, metavar="NAME", help=f"of {names} (default: all)"
+    )
+
+
+def known_name(name: str) -> str:
+    """Return `name` if an interpreter is called so."""
     names = [build.name for build in BUILDS]
+    if name not in names:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(names)}")
+    return name
+
+
+def build_all(names: list[str]) -> None:
+    """Build the named interpreters, all when none is named."""
+    install_build_packages()
+    for wanted in BUILDS:
+        if not names or wanted.name in names:
+            build(wanted, cache_directory())
+
+
+def main() -> int:
+    """Build what was asked for, or list what is there."""
     parser = argparse.ArgumentParser(description="Build the CPythons this machine does not have.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)} (default: all)")
+    add_names(parser)
     parser.add_argument("--list", action="store_true", help="print what the cache holds and stop")
     options = parser.parse_args()
-    unknown = sorted(set(options.names) - set(names))
-    if unknown:
-        parser.error(f"no interpreter is named {unknown[0]!r}; choose from {', '.join(names)}")
-
     if options.list:
         for name, program in built_interpreters().items():
             print(f"{name:8}{program}")
-        return 0
-    install_build_packages()
-    for wanted in BUILDS:
-        if not options.names or wanted.name in options.names:
-            build(wanted, cache_directory())
+    else:
+        build_all(options.names)
     return 0
 
 

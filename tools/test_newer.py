@@ -23,26 +23,21 @@ STRESS_BUDGET_SECONDS = 120
 SMOKE_STRESS_SECONDS = 30
 
 
-def prepare(names: list[str]) -> list[Interpreter]:
-    """Build the named interpreters, all by default, and return them."""
-    newer_interpreters.install_build_packages()
-    for build in newer_interpreters.BUILDS:
-        if not names or build.name in names:
-            newer_interpreters.build(build, newer_interpreters.cache_directory())
-    return present(names)
-
-
 def present(names: list[str]) -> list[Interpreter]:
     """Return those of the named interpreters that are already built."""
     built = newer_interpreters.built_interpreters()
-    asked = [ask(program, "built here") for name, program in built.items() if not names or name in names]
+    asked = [
+        ask(program, "built here") for name, program in built.items() if not names or name in names
+    ]
     return [interpreter for interpreter in asked if interpreter is not None]
 
 
 def run_all(steps: Steps, names: list[str], *, smoke: bool) -> None:
     """Prepare, build, install and test; the first failure is raised."""
     with steps.step("newer interpreters"):
-        newer = present(names) if smoke else prepare(names)
+        if not smoke:
+            newer_interpreters.build_all(names)
+        newer = present(names)
         print(table(newer))
     if not newer:
         print("none is built; `make test-newer` builds them")
@@ -69,12 +64,11 @@ def run_all(steps: Steps, names: list[str], *, smoke: bool) -> None:
 
 def main() -> int:
     """Run the tests on the newer interpreters and print where the time went."""
-    names = [build.name for build in newer_interpreters.BUILDS]
     parser = argparse.ArgumentParser(description="Test the newer and free-threaded CPythons.")
+    newer_interpreters.add_names(parser)
     parser.add_argument(
-        "names", nargs="*", choices=[*names, []], metavar="NAME", help=f"of {', '.join(names)}"
+        "--smoke", action="store_true", help="use only what is built, for two minutes"
     )
-    parser.add_argument("--smoke", action="store_true", help="use only what is built, for two minutes")
     options = parser.parse_args()
 
     steps = Steps()
