@@ -44,10 +44,7 @@ def test_environment(interpreter: Interpreter, tools: Path, wheel: Path) -> Path
     if not is_filled_with(folder, content):
         shutil.rmtree(folder, ignore_errors=True)
         run(interpreter.program, "-m", "venv", "--without-pip", folder, quiet=True)
-        # A requirement without a wheel for this interpreter would be compiled
-        # for many minutes; the tests that need it skip themselves instead.
-        for requirement in requirements(TEST_REQUIREMENTS):
-            install_binary(tools, python, requirement)
+        install_tests(tools, python)
         note_filled_with(folder, content)
     install_wheel(python, tools, wheel)
     return python
@@ -64,18 +61,31 @@ def install_wheel(python: Path, tools: Path, wheel: Path) -> None:
     mark.write_text(digest)
 
 
-def install_binary(tools: Path, python: Path, requirement: str) -> None:
-    """Install one requirement from a wheel; say so when there is none."""
-    command = [*pip(tools, python), "--only-binary", ":all:", requirement]
+def install_tests(tools: Path, python: Path) -> None:
+    """Install the test requirements, from wheels only.
+
+    A requirement without a wheel for this interpreter would be compiled for
+    many minutes; it is left out, and the tests that need it skip themselves.
+    """
+    wanted = requirements(TEST_REQUIREMENTS)
+    if pip_error(tools, python, *wanted) is None:
+        return
+    for requirement in wanted:
+        error = pip_error(tools, python, requirement)
+        if error is None:
+            continue
+        if "No matching distribution" not in error or requirement.startswith("pytest"):
+            raise StepFailed(f"cannot install {requirement} for {python}:\n{error}")
+        print(f"no wheel of {requirement} for {python}: tests that need it are skipped", flush=True)
+
+
+def pip_error(tools: Path, python: Path, *wanted: str) -> str | None:
+    """Install from wheels; return what pip said if it could not."""
+    command = [*pip(tools, python), "--only-binary", ":all:", *wanted]
     result = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, check=False
     )
-    if result.returncode == 0:
-        return
-    if "No matching distribution" in result.stderr and not requirement.startswith("pytest"):
-        print(f"no wheel of {requirement} for {python}: tests that need it are skipped", flush=True)
-        return
-    raise StepFailed(f"cannot install {requirement} into {python}:\n{result.stderr}")
+    return None if result.returncode == 0 else result.stderr
 
 
 def pip(tools: Path, python: Path) -> list[str | Path]:
