@@ -55,9 +55,6 @@ class Build:
         return self.source.package + free_threaded
 
 
-PYTHON_3_13 = Source(
-    "python3.13", "3.13.15", "1e66a7945a48390ee4c2a4268a0e4185884059a13c4aab6d148aa208deea4a76"
-)
 PYTHON_3_14 = Source(
     "python3.14", "3.14.7", "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81"
 )
@@ -65,12 +62,12 @@ PYTHON_3_15 = Source(
     "python3.15", "3.15.0~rc2", "8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7"
 )
 
+# Free-threaded builds begin with 3.14: PyO3 refuses the experimental 3.13 one.
 BUILDS = (
     Build("3.14", PYTHON_3_14),
     Build("3.14t", PYTHON_3_14, ("--disable-gil",)),
     Build("3.15", PYTHON_3_15),
     Build("3.15t", PYTHON_3_15, ("--disable-gil",)),
-    Build("3.13t", PYTHON_3_13, ("--disable-gil",)),
 )
 
 # Without these CPython still builds, but its ssl, zlib, ctypes, sqlite3, bz2 or
