@@ -1,0 +1,92 @@
+"""What a profile says, in the terms in which targets state their right answers.
+
+Tests and measurements read profiles only through this file: by counting samples,
+as the data classes give them, or by weight, as the Speedscope export gives them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import sqrt
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Stack = list[tuple[str, str, int]]
+
+
+def short(name: str) -> str:
+    """Return the last part of a qualified name."""
+    return name.rpartition(".")[2]
+
+
+def python_stack(sample: Any) -> Stack:
+    """Return a sample's Python frames, root first, as (function, file, line)."""
+    return [(f.function_name, f.filename, f.lineno) for f in sample.frames if not f.is_native]
+
+
+def innermost_of(names: Iterable[str], frames: Iterable[str]) -> str | None:
+    """Return the innermost of `names` on a root-first stack, if any is there."""
+    wanted = frozenset(names)
+    return next((name for name in reversed(list(frames)) if name in wanted), None)
+
+
+def counts_by_function(profile: Any, names: Iterable[str]) -> Counter[str]:
+    """Count the samples that stand in each of `names` or below it."""
+    wanted = frozenset(names)
+    counts: Counter[str] = Counter()
+    for sample in profile.samples:
+        found = innermost_of(wanted, (short(f.function_name) for f in sample.frames))
+        if found:
+            counts[found] += 1
+    return counts
+
+
+def counts_by_thread(profile: Any) -> Counter[str]:
+    """Count the samples of each thread by its name."""
+    return Counter(sample.thread_name or f"#{sample.thread_id}" for sample in profile.samples)
+
+
+def weighted(profile: Any) -> Iterator[tuple[str, list[str], int]]:
+    """Yield (thread, function names root first, nanoseconds) of each sample."""
+    document = profile.to_speedscope()
+    frames = [short(frame["name"]) for frame in document["shared"]["frames"]]
+    for track in document["profiles"]:
+        for stack, weight in zip(track["samples"], track["weights"], strict=True):
+            yield track["name"], [frames[index] for index in stack], weight
+
+
+def weight_by_function(profile: Any, names: Iterable[str]) -> dict[str, int]:
+    """Sum the nanoseconds in each of `names` or below it."""
+    wanted = frozenset(names)
+    sums = dict.fromkeys(wanted, 0)
+    for _, stack, weight in weighted(profile):
+        found = innermost_of(wanted, stack)
+        if found:
+            sums[found] += weight
+    return sums
+
+
+def weight_by_thread(profile: Any) -> dict[str, int]:
+    """Sum the nanoseconds of each thread by its name."""
+    sums: dict[str, int] = {}
+    for thread, _, weight in weighted(profile):
+        sums[thread] = sums.get(thread, 0) + weight
+    return sums
+
+
+def tolerance(share: float, samples: int, *, bias: float = 0.01) -> float:
+    """Return how far a true share may look off when `samples` samples tell it.
+
+    Four standard errors of a count, plus what the machine's own scheduling may
+    shift: one wrong verdict in some ten thousand.
+    """
+    return 4 * sqrt(max(share * (1 - share), 0.01) / max(samples, 1)) + bias
+
+
+def marked_line(module: ModuleType, mark: str) -> int:
+    """Return the line of `module` that is marked `# line: mark`."""
+    lines = Path(str(module.__file__)).read_text().splitlines()
+    return next(n for n, text in enumerate(lines, 1) if re.search(rf"# line: {mark}$", text))
