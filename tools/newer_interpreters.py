@@ -101,6 +101,11 @@ def built_interpreters() -> dict[str, Path]:
 
 def debian_mirror() -> str:
     """Return the archive root this machine's apt takes `main` from."""
+    if shutil.which("apt-get") is None:
+        raise SystemExit(
+            "this machine has no apt, so no Debian mirror is known; "
+            f"install the interpreters yourself as {cache_directory()}/3.14 and so on"
+        )
     listing = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(SITE)|$(COMPONENT)|$(IDENTIFIER)"],
         check=True,
@@ -117,10 +122,14 @@ def debian_mirror() -> str:
 def install_build_packages() -> None:
     """Install the development packages whose headers the compiler does not find."""
     missing = [package for header, package in BUILD_PACKAGES.items() if not compiler_finds(header)]
-    if missing:
-        print(f"installing {', '.join(missing)}", flush=True)
-        subprocess.run(["apt-get", "update", "-q"], check=True)
-        subprocess.run(["apt-get", "install", "-q", "-y", *missing], check=True)
+    if not missing:
+        return
+    install = ["apt-get", "install", "-q", "-y", *missing]
+    if os.geteuid() != 0:
+        raise SystemExit(f"packages are missing; run `sudo {' '.join(install)}` and repeat")
+    print(f"installing {', '.join(missing)}", flush=True)
+    subprocess.run(["apt-get", "update", "-q"], check=True)
+    subprocess.run(install, check=True)
 
 
 def compiler_finds(header: str) -> bool:
