@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 # Since 3.12 a list or dict comprehension has no frame of its own (PEP 709).
@@ -160,7 +161,8 @@ class Rules:
             mark = re.search(r"# -> (.+)$", line)
             if mark and not line.startswith(" " * 8 + "mark"):
                 self.callees[number] = set(mark[1].split())
-        self.functions: set[str] = set()
+        marked = set().union(*self.callees.values())
+        self.called = {name for name in marked if name.isidentifier() and name[0] != "_"}
         self._learn(ast.parse(text), "<module>")
 
     def _learn(self, node: ast.AST, owner: str) -> None:
@@ -168,7 +170,6 @@ class Rules:
             name = owner
             if isinstance(child, ast.FunctionDef):
                 name = child.name
-                self.functions.add(name)
             last = getattr(child, "end_lineno", None)
             if isinstance(child, ast.FunctionDef) and last is not None:
                 first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
@@ -189,13 +190,13 @@ class Rules:
         ours = [index for index, (_, here, _) in enumerate(own) if here]
         names = [name for name, here, _ in own if here]
         if "torn_root" not in names:
-            inside = [name for name in names if name in TORN_FUNCTIONS]
+            inside = [name for name in names if name in self.called]
             return f"{inside} without torn_root" if inside else None
         start = next(i for i in ours if own[i][0] == "torn_root")
         return self._check_from(own[start:])
 
     def _check_from(self, stack: list[tuple[str, bool, int]]) -> str | None:
-        for (name, here, line), (callee, _, _) in zip(stack, stack[1:], strict=False):
+        for (name, here, line), (callee, _, _) in pairwise(stack):
             if not here:
                 return f"{name} is not of this file but has callers in it"
             if name not in self.owners.get(line, ()):
@@ -220,12 +221,6 @@ class Rules:
 def _comprehension(node: ast.AST) -> str:
     kinds = {ast.ListComp: "<listcomp>", ast.DictComp: "<dictcomp>"}
     return kinds.get(type(node), "<genexpr>")
-
-
-TORN_FUNCTIONS = frozenset(
-    "leaf_a leaf_b leaf_c left right deeper deepest produced relayed consume comprehend down "
-    "fail recover key value from_c torn_round".split()
-)
 
 
 if __name__ == "__main__":

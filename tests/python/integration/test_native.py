@@ -1,0 +1,169 @@
+"""Sampling in native code: no crash, true lines, symbols under the right frame."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import foreign_threads
+import native_hot
+import pytest
+import tachograph
+from answers import marked_line, python_stack, short
+
+PARTS = sorted(native_hot.PARTS)
+
+
+def needs(part: str) -> None:
+    if part == "multiply":
+        pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def native_frames() -> Iterator[None]:
+    if not tachograph.native_unwinding_available():
+        pytest.skip("no native frames on this system")
+    tachograph.set_native_unwinding(True)
+    yield
+    tachograph.set_native_unwinding(False)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_samples_in_c_stand_on_the_calling_line(part: str) -> None:
+    needs(part)
+    native_hot.PARTS[part](0.01)
+
+    tachograph.start(interval_ms=1)
+    native_hot.PARTS[part](0.3)
+    profile = tachograph.stop()
+
+    main = threading.main_thread().native_id
+    stacks = [python_stack(s) for s in profile.samples if s.thread_id == main]
+    inside = [stack for stack in stacks if stack and short(stack[-1][0]) == part]
+    lines = Counter(stack[-1][2] for stack in inside)
+    assert len(inside) > 200
+    # query also fills its table, on a line and in a generator of its own.
+    assert lines[marked_line(native_hot, part)] > 0.9 * len(inside)
+
+
+def test_without_asking_there_are_no_native_frames() -> None:
+    assert not tachograph.native_unwinding_enabled()
+
+    tachograph.start(interval_ms=1)
+    native_hot.compress(0.1)
+    profile = tachograph.stop()
+
+    main = threading.main_thread().native_id
+    frames = [f for s in profile.samples if s.thread_id == main for f in s.frames]
+    assert not any(frame.is_native for frame in frames)
+
+
+@pytest.mark.usefixtures("native_frames")
+@pytest.mark.parametrize("part", PARTS)
+def test_native_frames_stand_below_the_python_frame_that_called_them(part: str) -> None:
+    needs(part)
+
+    tachograph.start(interval_ms=1)
+    native_hot.PARTS[part](0.3)
+    profile = tachograph.stop()
+
+    main = threading.main_thread().native_id
+    inside = merged = named = 0
+    for sample in profile.samples:
+        names = [short(frame.function_name) for frame in sample.frames]
+        if sample.thread_id != main or part not in names:
+            continue
+        inside += 1
+        below = sample.frames[names.index(part) + 1 :]
+        merged += bool(below) and all(frame.is_native for frame in below)
+        library = native_hot.LIBRARIES.get(part, "")
+        named += any(library in Path(frame.filename).name for frame in below)
+    assert inside > 150
+    # stat and sort also spend time in the interpreter's own call plumbing, which is left out.
+    fewest = 0.5 if part in ("stat", "sort") else 0.85
+    assert merged > fewest * inside
+    if part in native_hot.LIBRARIES and has_library(native_hot.LIBRARIES[part]):
+        assert named > 0.8 * inside
+
+
+def has_library(word: str) -> bool:
+    """Tell whether the work is done by a library of its own, not inside the program."""
+    return f"/{word}" in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.usefixtures("native_frames")
+def test_zlib_symbols_are_named() -> None:
+    tachograph.start(interval_ms=1)
+    native_hot.compress(0.4)
+    profile = tachograph.stop()
+
+    names = Counter(f.function_name for s in profile.samples for f in s.frames if f.is_native)
+    assert any("deflate" in name or "compress" in name for name in names), names.most_common(8)
+
+
+@pytest.mark.usefixtures("native_frames")
+def test_native_code_without_frame_pointers_is_unwound(tmp_path: Path) -> None:
+    foreign = foreign_threads.build(tmp_path)
+
+    tachograph.start(interval_ms=1)
+    foreign_threads.run_in_c(foreign, 0.4)
+    profile = tachograph.stop()
+
+    main = threading.main_thread().native_id
+    others = [s for s in profile.samples if s.thread_id != main]
+    burning = [s for s in others if "foreign_burn" in {f.function_name for f in s.frames}]
+    assert len(others) > 250
+    assert len(burning) > 0.95 * len(others)
+    for sample in burning:
+        names = [frame.function_name for frame in sample.frames]
+        if "foreign_main" in names:
+            assert names.index("foreign_main") < names.index("foreign_burn")
+
+
+@pytest.mark.usefixtures("native_frames")
+def test_a_python_callback_from_c_stands_between_its_native_frames(tmp_path: Path) -> None:
+    foreign = foreign_threads.build(tmp_path)
+
+    tachograph.start(interval_ms=1)
+    foreign_threads.run_in_python(foreign, 0.4)
+    profile = tachograph.stop()
+
+    kinds: Counter[bool] = Counter()
+    for sample in profile.samples:
+        names = [short(frame.function_name) for frame in sample.frames]
+        if "called_back" in names:
+            above = sample.frames[: names.index("called_back")]
+            kinds[any(f.is_native and "libforeign" in f.filename for f in above)] += 1
+    assert kinds[True] > 0.9 * (kinds[True] + kinds[False]) > 200
+
+
+def test_a_library_that_comes_and_goes_under_sampling_is_no_harm(tmp_path: Path) -> None:
+    foreign_threads.build(tmp_path)
+    library = tmp_path / "libforeign.so"
+    close = ctypes.CDLL(None).dlclose
+    close.argtypes = [ctypes.c_void_p]
+    tachograph.set_native_unwinding(tachograph.native_unwinding_available())
+    try:
+        tachograph.start(interval_ms=1)
+        for _ in range(100):
+            foreign = foreign_threads.load(library)
+            foreign.foreign_burn(0.003)
+            close(foreign._handle)
+        profile = tachograph.stop()
+    finally:
+        tachograph.set_native_unwinding(False)
+
+    assert len(profile.samples) > 150
+
+
+def test_the_native_stack_of_this_call_can_be_had() -> None:
+    if not tachograph.native_unwinding_available():
+        pytest.skip("no native frames on this system")
+
+    frames = tachograph.capture_native_stack()
+
+    assert len(frames) > 3
+    assert any("Py" in (frame.symbol or "") or frame.ip for frame in frames)

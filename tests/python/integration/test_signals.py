@@ -1,0 +1,204 @@
+"""The recorder lives beside other users of signals, and interrupts nobody's waits."""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import raw_poll
+import tachograph
+from answers import counts_by_thread
+from clockwork import rounds_per_ms, spin
+from programs import Programs
+
+
+@contextmanager
+def blocked(*signals: signal.Signals) -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@pytest.mark.parametrize("mode", ["cpu", "wall"])
+def test_long_waits_are_never_interrupted(mode: str) -> None:
+    tachograph.start(interval_ms=1, mode=mode)
+    waits = raw_poll.run(2.0, (50, 70), threads=8)
+    tachograph.stop()
+
+    assert waits.done > 150
+    assert waits.interrupted == 0
+
+
+@pytest.mark.parametrize("mode", ["cpu", "wall"])
+def test_of_waits_of_a_few_milliseconds_less_than_one_in_fifty_is_cut_short(mode: str) -> None:
+    tachograph.start(interval_ms=1, mode=mode)
+    waits = raw_poll.run(2.5, (2, 3, 4), threads=4, busy=False)
+    tachograph.stop()
+
+    # Expected 1 % of some 2000: twenty; four standard errors more are forty.
+    assert waits.done > 800
+    assert waits.interrupted < 0.02 * waits.done + 4 * (0.01 * waits.done) ** 0.5
+
+
+def test_the_cpu_timer_never_interrupts_a_wait() -> None:
+    tachograph.start(interval_ms=1, trigger="cpu-timer")
+    waits = raw_poll.run(1.5, (2, 3, 4), threads=4)
+    tachograph.stop()
+
+    assert waits.interrupted == 0
+
+
+def test_a_handler_of_the_users_own_still_gets_its_signals() -> None:
+    got: list[int] = []
+    kinds = (signal.SIGURG, signal.SIGPROF, signal.SIGUSR1)
+    before = {kind: signal.signal(kind, lambda number, _: got.append(number)) for kind in kinds}
+    try:
+        tachograph.start(interval_ms=1)
+        for kind in kinds * 3:
+            signal.raise_signal(kind)
+            spin(rounds_per_ms() * 10)
+        profile = tachograph.stop()
+        for kind in kinds:
+            signal.raise_signal(kind)
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+    assert sorted(got) == sorted(kinds * 4)
+    assert len(profile.samples) > 50
+
+
+def test_a_handler_set_over_ours_is_called_for_its_own_signals_only() -> None:
+    got: list[int] = []
+    before = signal.getsignal(signal.SIGURG)
+    tachograph.start(interval_ms=1)
+    try:
+        spin(rounds_per_ms() * 50)
+        signal.signal(signal.SIGURG, lambda number, _: got.append(number))
+        signal.raise_signal(signal.SIGURG)
+        spin(rounds_per_ms() * 100)
+    finally:
+        tachograph.stop()
+        signal.signal(signal.SIGURG, before or signal.SIG_DFL)
+
+    # Ours may still arrive while the change is being noticed; then they must stop.
+    assert 1 <= len(got) <= 30
+
+
+def test_an_interval_timer_of_the_users_own_keeps_ticking() -> None:
+    ticks: list[int] = []
+    before = signal.signal(signal.SIGPROF, lambda number, _: ticks.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_PROF, 0.01, 0.01)
+        tachograph.start(interval_ms=1)
+        spin(rounds_per_ms() * 400)
+        tachograph.stop()
+        spin(rounds_per_ms() * 100)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+    assert len(ticks) > 15
+
+
+def test_a_thread_that_blocks_our_signal_does_not_stop_the_others() -> None:
+    rounds = rounds_per_ms() * 200
+
+    def deaf() -> None:
+        with blocked(signal.SIGURG, signal.SIGPROF, signal.SIGTRAP):
+            spin(rounds)
+
+    tachograph.start(interval_ms=1)
+    thread = threading.Thread(target=deaf, name="deaf")
+    thread.start()
+    spin(rounds)
+    thread.join()
+    begin = time.monotonic()
+    profile = tachograph.stop()
+
+    assert time.monotonic() - begin < 2
+    assert counts_by_thread(profile)["MainThread"] > 100
+
+
+def test_a_thread_that_blocks_every_signal_is_counted_in_the_weights_or_named() -> None:
+    rounds = rounds_per_ms() * 300
+
+    def deaf() -> None:
+        with blocked(*(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})):
+            spin(rounds)
+
+    tachograph.start(interval_ms=1)
+    thread = threading.Thread(target=deaf, name="deaf")
+    thread.start()
+    thread.join()
+    profile = tachograph.stop()
+
+    seen = counts_by_thread(profile)["deaf"] > 0
+    named = any("deaf" in str(note) or "block" in str(note) for note in profile.recording.notes)
+    assert seen or named or profile.dropped_count > 0
+
+
+def test_faulthandler_enabled_while_recording_still_reports_a_crash(programs: Programs) -> None:
+    result = programs.text(
+        "import ctypes, faulthandler, tachograph\n"
+        "from clockwork import rounds_per_ms, spin\n"
+        "tachograph.start(interval_ms=1)\n"
+        "faulthandler.enable()\n"
+        "spin(rounds_per_ms() * 100)\n"
+        "ctypes.string_at(8)\n",
+        check=False,
+    )
+
+    assert result.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in result.stderr
+    assert "program.py" in result.stderr
+
+
+def test_a_crash_of_the_program_while_recording_is_still_a_crash(programs: Programs) -> None:
+    result = programs.text(
+        "import ctypes, faulthandler, tachograph\n"
+        "faulthandler.enable()\n"
+        "tachograph.start(interval_ms=1)\n"
+        "ctypes.string_at(8)\n",
+        check=False,
+    )
+
+    assert result.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in result.stderr
+
+
+def test_faulthandler_works_beside_a_recording() -> None:
+    was_enabled = faulthandler.is_enabled()
+    tachograph.start(interval_ms=1)
+    faulthandler.enable()
+    spin(rounds_per_ms() * 100)
+    faulthandler.disable()
+    spin(rounds_per_ms() * 100)
+    profile = tachograph.stop()
+    if was_enabled:
+        faulthandler.enable()
+
+    assert counts_by_thread(profile)["MainThread"] > 100
+
+
+def test_keyboard_interrupt_still_ends_a_recorded_program(programs: Programs) -> None:
+    result = programs.text(
+        "import os, signal, threading, tachograph\n"
+        "from clockwork import spin\n"
+        "tachograph.start(interval_ms=1, output_path='interrupted.tacho')\n"
+        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "while True:\n"
+        "    spin(1000)\n",
+        check=False,
+    )
+
+    assert "KeyboardInterrupt" in result.stderr
+    assert result.returncode == -signal.SIGINT
+    assert len(tachograph.open(programs.folder / "interrupted.tacho").functions()) > 0

@@ -1,0 +1,184 @@
+"""Stacks are true: right functions, right lines, right order, none that cannot be."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+
+import c_calls
+import deep
+import made_code
+import pytest
+import tachograph
+import torn
+from answers import marked_line, python_stack, short
+from clockwork import rounds_per_ms
+
+
+def hot_line_work(rounds: int) -> int:
+    total = 0
+    total += 1
+    for number in range(rounds):
+        total += number * number % 7
+    return total
+
+
+HOT_LINES = range(
+    hot_line_work.__code__.co_firstlineno + 3, hot_line_work.__code__.co_firstlineno + 5
+)
+
+
+def test_a_frame_carries_the_current_line_not_the_def_line() -> None:
+    tachograph.start(interval_ms=1)
+    hot_line_work(rounds_per_ms() * 300)
+    profile = tachograph.stop()
+
+    lines: Counter[int] = Counter()
+    for sample in profile.samples:
+        if sample.frames and short(sample.frames[-1].function_name) == "hot_line_work":
+            lines[sample.frames[-1].lineno] += 1
+    assert sum(lines.values()) > 150
+    assert sum(lines[line] for line in HOT_LINES) > 0.98 * sum(lines.values())
+
+
+def outermost(rounds: int) -> int:
+    return middle(rounds)
+
+
+def middle(rounds: int) -> int:
+    return hot_line_work(rounds)
+
+
+def test_frames_are_root_first_with_callers_at_their_call_lines() -> None:
+    tachograph.start(interval_ms=1)
+    outermost(rounds_per_ms() * 300)
+    profile = tachograph.stop()
+
+    seen = 0
+    for sample in profile.samples:
+        stack = python_stack(sample)
+        names = [short(name) for name, _, _ in stack]
+        if "hot_line_work" in names:
+            seen += 1
+            assert names[-3:] == ["outermost", "middle", "hot_line_work"]
+            assert stack[-3][2] == outermost.__code__.co_firstlineno + 1
+            assert stack[-2][2] == middle.__code__.co_firstlineno + 1
+            assert stack[-1][1] == __file__
+    assert seen > 150
+
+
+def test_no_impossible_stack_in_code_that_calls_and_returns_fast() -> None:
+    rules = torn.Rules()
+
+    tachograph.start(interval_ms=1)
+    torn.torn_root(3.0)
+    profile = tachograph.stop()
+
+    wrong = Counter(filter(None, (rules.why_impossible(python_stack(s)) for s in profile.samples)))
+    assert not wrong
+    assert len(profile.samples) > 1500
+    assert profile.dropped_count <= 0.003 * len(profile.samples) + 3
+
+
+def test_times_grow_from_the_start_within_the_window() -> None:
+    tachograph.start(interval_ms=1)
+    hot_line_work(rounds_per_ms() * 100)
+    profile = tachograph.stop()
+
+    times = [sample.timestamp_ns for sample in profile.samples]
+    assert times == sorted(times)
+    assert times[0] >= 0
+    assert times[-1] <= profile.total_duration_ms * 1e6 + 1e6
+    assert times[-1] - times[0] > 30e6
+
+
+def test_c_calls_stand_on_the_line_that_made_them() -> None:
+    tachograph.start(interval_ms=1)
+    c_calls.run(0.6)
+    profile = tachograph.stop()
+
+    for name in ("compressing", "sorting"):
+        lines = Counter(
+            stack[-1][2]
+            for stack in map(python_stack, profile.samples)
+            if stack and short(stack[-1][0]) == name
+        )
+        assert lines.most_common(1)[0][0] == marked_line(c_calls, name)
+        assert lines[marked_line(c_calls, name)] > 0.95 * sum(lines.values())
+
+
+def test_code_made_by_exec_has_its_own_names_and_lines() -> None:
+    work = made_code.make("made_here", shift=7)
+
+    tachograph.start(interval_ms=1)
+    work(rounds_per_ms() * 200)
+    profile = tachograph.stop()
+
+    found = Counter(
+        (f.filename, f.lineno)
+        for s in profile.samples
+        for f in s.frames
+        if f.function_name == "made_here"
+    )
+    assert sum(found.values()) > 100
+    assert {file for file, _ in found} == {"<made made_here>"}
+    hot = sum(count for (_, line), count in found.items() if line - 7 in made_code.HOT_LINES)
+    assert hot > 0.95 * sum(found.values())
+
+
+def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
+    tachograph.start(interval_ms=1)
+    made_code.churn(1500, rounds_per_ms())
+    profile = tachograph.stop()
+
+    seen: Counter[str] = Counter()
+    for sample in profile.samples:
+        for frame in sample.frames:
+            number = re.fullmatch(r"made_(\d+)", frame.function_name)
+            if number:
+                seen[frame.function_name] += 1
+                shift = int(number[1]) % 50
+                assert frame.filename == f"<made {frame.function_name}>"
+                assert shift < frame.lineno <= shift + 5
+    # One sample each, in the order they were made: a stale name would repeat.
+    assert len(seen) > 600
+    assert seen.most_common(1)[0][1] < 20
+
+
+@pytest.mark.parametrize("depth", [50, 400])
+def test_a_deep_stack_is_complete(depth: int) -> None:
+    tachograph.start(interval_ms=1)
+    deep.run(depth, rounds_per_ms() * 150)
+    profile = tachograph.stop()
+
+    depths = Counter(
+        sum(short(frame.function_name) == "descend" for frame in sample.frames)
+        for sample in profile.samples
+        if sample.frames and short(sample.frames[-1].function_name) == "spin"
+    )
+    assert set(depths) == {depth}
+
+
+def test_a_stack_beyond_the_limit_keeps_its_innermost_frames() -> None:
+    tachograph.start(interval_ms=1, max_depth=40)
+    deep.run(2000, rounds_per_ms() * 150)
+    profile = tachograph.stop()
+
+    stacks = [s for s in profile.samples if short(s.frames[-1].function_name) == "spin"]
+    assert len(stacks) > 70
+    for sample in stacks:
+        # A label may stand for the frames that were left out.
+        assert 40 <= len(sample.frames) <= 41
+        assert short(sample.frames[-2].function_name) == "at_the_bottom"
+
+
+def test_a_recursion_error_stays_an_ordinary_exception() -> None:
+    before = sys.getrecursionlimit()
+    tachograph.start(interval_ms=1)
+    caught = deep.overflow(50)
+    profile = tachograph.stop()
+
+    assert caught == 50
+    assert sys.getrecursionlimit() == before
+    assert len(profile.samples) > 0

@@ -1,0 +1,70 @@
+"""Wall mode shows waiting threads at the line they wait on; CPU mode does not."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import blocking
+import pytest
+import sleep_mix
+import tachograph
+from answers import (
+    counts_by_function,
+    marked_line,
+    python_stack,
+    short,
+    tolerance,
+    weight_by_function,
+    weight_by_thread,
+)
+from clockwork import shares
+
+WAYS = ("in_sleep", "in_lock", "in_queue", "in_socket")
+
+
+def test_blocked_threads_appear_at_their_blocking_line() -> None:
+    with blocking.Blocked():
+        tachograph.start(interval_ms=5, mode="wall")
+        begin = time.monotonic()
+        time.sleep(1.0)
+        lasted = time.monotonic() - begin
+        profile = tachograph.stop()
+
+    for way in WAYS:
+        stacks = [python_stack(s) for s in profile.samples if s.thread_name == way]
+        places = Counter((short(stack[-1][0]), stack[-1][2]) for stack in stacks if stack)
+        assert places[(way, marked_line(blocking, way))] > 0.95 * len(stacks), (way, places)
+        assert weight_by_thread(profile)[way] == pytest.approx(lasted * 1e9, rel=0.05), way
+
+
+def test_blocked_threads_are_absent_in_cpu_mode() -> None:
+    with blocking.Blocked():
+        tachograph.start(interval_ms=1, mode="cpu")
+        time.sleep(0.5)
+        profile = tachograph.stop()
+
+    weights = weight_by_thread(profile)
+    for way in WAYS:
+        assert weights.get(way, 0) < 10e6, way
+
+
+def test_a_sleeper_gets_no_cpu_time() -> None:
+    tachograph.start(interval_ms=1)
+    sleep_mix.run(1.2)
+    profile = tachograph.stop()
+
+    weights = weight_by_function(profile, sleep_mix.NAMES)
+    assert weights["asleep"] < 0.01 * sum(weights.values()) + 2e6
+
+
+def test_a_sleeper_gets_its_share_of_wall_time() -> None:
+    tachograph.start(interval_ms=1, mode="wall")
+    ledger = sleep_mix.run(1.5)
+    profile = tachograph.stop()
+
+    truth = shares(ledger.wall_ns)
+    seen = shares(weight_by_function(profile, sleep_mix.NAMES))
+    count = sum(counts_by_function(profile, sleep_mix.NAMES).values())
+    for name, share in truth.items():
+        assert seen[name] == pytest.approx(share, abs=tolerance(share, count)), name
