@@ -1,1 +1,19 @@
-//! Written next.
+//! Code that runs inside a signal handler or an allocator hook.
+//!
+//! Nothing here allocates, locks, formats, panics or loops without a bound, and
+//! nothing here reads memory itself: the caller brings a [`memory::ReadMemory`]
+//! whose reads may fail. So the same walker serves the handler, the sampler
+//! thread and another process.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+pub mod code;
+pub mod layout;
+pub mod memory;
+pub mod walk;

@@ -1,0 +1,209 @@
+//! How one sample travels from a handler to the collector, as words.
+//!
+//! Most of a stack is as it was a moment ago, so a record holds only what is
+//! new at the inner end and how many outer entries stay. A record that finds
+//! no room was never written, and the next one is relative to the last that
+//! was.
+//!
+//! ```text
+//! word 0   kind 8 | flags 8 | new entries 16 | kept entries 16 | native frames 16
+//! word 1   time, nanoseconds on the monotonic clock
+//! TASK     address, length, then the name, 8 bytes a word (9 words in all after the address)
+//! THREAD   address of the thread object
+//! new      two words an entry, outermost first
+//! native   one word a frame, innermost first
+//! ```
+
+use crate::names::{NAME_BYTES, TaskName, TaskRef};
+use crate::ring::Ring;
+use crate::walk::RawFrame;
+
+/// What made the thread look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// The sampler's tick.
+    #[default]
+    Tick,
+    /// A timer on the thread's CPU clock.
+    Timer,
+    /// A performance event.
+    Perf,
+}
+
+/// What one sample says besides its stack.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// What made the thread look.
+    pub kind: Kind,
+    /// When, in nanoseconds on the monotonic clock.
+    pub time: u64,
+    /// The thread held the interpreter lock.
+    pub has_gil: bool,
+    /// The thread stood just after a system call.
+    pub at_system_call: bool,
+    /// The stack was deeper than the limit.
+    pub truncated: bool,
+    /// The native stack ended early.
+    pub partial_native: bool,
+    /// The running task is another one than in the record before.
+    pub task_changed: bool,
+    /// The task, when it changed and there is one.
+    pub task: Option<TaskRef>,
+    /// The thread object, the first time it is seen; else 0.
+    pub thread_object: u64,
+}
+
+const HAS_GIL: u64 = 1;
+const TRUNCATED: u64 = 2;
+const PARTIAL_NATIVE: u64 = 4;
+const AT_SYSTEM_CALL: u64 = 8;
+const TASK: u64 = 16;
+const NO_TASK: u64 = 32;
+const THREAD: u64 = 64;
+
+const NAME_WORDS: usize = NAME_BYTES / 8;
+/// A name that is a number: the length says so.
+const NUMBERED: u64 = 1 << 32;
+
+/// Appends a sample whose stack is `stack` (innermost first) after one whose
+/// stack was `before`. False when the ring had no room.
+///
+/// Context: signal handler.
+pub fn push<const WORDS: usize>(
+    ring: &Ring<WORDS>,
+    sample: &Sample,
+    before: &[RawFrame],
+    stack: &[RawFrame],
+    native: impl ExactSizeIterator<Item = u64>,
+) -> bool {
+    let kept = stack.iter().rev().zip(before.iter().rev()).take_while(|(new, old)| new == old);
+    let kept = kept.count();
+    let new = stack.len().saturating_sub(kept);
+    let mut flags = 0;
+    let mut length = 2 + 2 * new + native.len();
+    for (set, flag) in [
+        (sample.has_gil, HAS_GIL),
+        (sample.truncated, TRUNCATED),
+        (sample.partial_native, PARTIAL_NATIVE),
+        (sample.at_system_call, AT_SYSTEM_CALL),
+        (sample.task_changed && sample.task.is_some(), TASK),
+        (sample.task_changed && sample.task.is_none(), NO_TASK),
+        (sample.thread_object != 0, THREAD),
+    ] {
+        if set {
+            flags |= flag;
+        }
+    }
+    if flags & TASK != 0 {
+        length += 2 + NAME_WORDS;
+    }
+    if flags & THREAD != 0 {
+        length += 1;
+    }
+    let Some(mut record) = ring.begin(length) else { return false };
+    let kind = match sample.kind {
+        Kind::Tick => 1,
+        Kind::Timer => 2,
+        Kind::Perf => 3,
+    };
+    record.put(
+        kind | flags << 8 | (new as u64) << 16 | (kept as u64) << 32 | (native.len() as u64) << 48,
+    );
+    record.put(sample.time);
+    if let (Some(task), true) = (&sample.task, flags & TASK != 0) {
+        record.put(task.task);
+        match &task.name {
+            TaskName::Number(number) => {
+                record.put(NUMBERED);
+                record.put(*number);
+                (1..NAME_WORDS).for_each(|_| record.put(0));
+            }
+            TaskName::Text(text) => {
+                record.put(text.length as u64);
+                for chunk in text.bytes.chunks(8) {
+                    let mut word = [0; 8];
+                    for (to, from) in word.iter_mut().zip(chunk) {
+                        *to = *from;
+                    }
+                    record.put(u64::from_le_bytes(word));
+                }
+            }
+        }
+    }
+    if flags & THREAD != 0 {
+        record.put(sample.thread_object);
+    }
+    for entry in stack.get(..new).unwrap_or_default().iter().rev() {
+        record.put(entry.code);
+        record.put(entry.place);
+    }
+    native.for_each(|word| record.put(word));
+    record.commit();
+    true
+}
+
+/// One record as the collector reads it.
+#[derive(Clone, Debug)]
+pub struct Received<'words> {
+    /// What the sample says.
+    pub sample: Sample,
+    /// How many outer entries of the stack before stay.
+    pub kept: usize,
+    /// New entries, outermost first, two words each.
+    pub new: &'words [u64],
+    /// Native frames, innermost first.
+    pub native: &'words [u64],
+}
+
+/// Takes the first record off `words`; `None` at the end, or when the words
+/// make no sense.
+pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
+    let [head, time] = *take(words, 2)? else { return None };
+    let flags = head >> 8 & 0xff;
+    let kind = match head & 0xff {
+        1 => Kind::Tick,
+        2 => Kind::Timer,
+        3 => Kind::Perf,
+        _ => return None,
+    };
+    let mut sample = Sample {
+        kind,
+        time,
+        has_gil: flags & HAS_GIL != 0,
+        at_system_call: flags & AT_SYSTEM_CALL != 0,
+        truncated: flags & TRUNCATED != 0,
+        partial_native: flags & PARTIAL_NATIVE != 0,
+        task_changed: flags & (TASK | NO_TASK) != 0,
+        task: None,
+        thread_object: 0,
+    };
+    if flags & TASK != 0 {
+        let [task, length, name @ ..] = take(words, 2 + NAME_WORDS)? else { return None };
+        sample.task = Some(TaskRef { task: *task, name: task_name(*length, name) });
+    }
+    if flags & THREAD != 0 {
+        sample.thread_object = *take(words, 1)?.first()?;
+    }
+    let new = take(words, 2 * (head >> 16 & 0xffff) as usize)?;
+    let native = take(words, (head >> 48) as usize)?;
+    Some(Received { sample, kept: (head >> 32 & 0xffff) as usize, new, native })
+}
+
+fn task_name(length: u64, words: &[u64]) -> TaskName {
+    if length == NUMBERED {
+        return TaskName::Number(words.first().copied().unwrap_or(0));
+    }
+    let mut name = crate::names::NameBuf { length: (length as usize).min(NAME_BYTES), ..Default::default() };
+    for (chunk, word) in name.bytes.chunks_mut(8).zip(words) {
+        for (to, from) in chunk.iter_mut().zip(word.to_le_bytes()) {
+            *to = from;
+        }
+    }
+    TaskName::Text(name)
+}
+
+fn take<'words>(words: &mut &'words [u64], length: usize) -> Option<&'words [u64]> {
+    let (head, tail) = words.split_at_checked(length)?;
+    *words = tail;
+    Some(head)
+}

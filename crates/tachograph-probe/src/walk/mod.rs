@@ -1,0 +1,14 @@
+//! Walks the Python frames of one thread, innermost first.
+//!
+//! The sampled thread walks itself from a signal handler that may have stopped
+//! the interpreter between any two instructions. So the walker believes nothing:
+//! it checks what it reads, gives up instead of guessing, and takes a bounded
+//! number of steps.
+
+mod entry;
+mod frames;
+mod outcome;
+
+pub use entry::{EntryKind, RawFrame};
+pub use frames::walk;
+pub use outcome::{Walk, WalkState};
