@@ -1,1 +1,22 @@
-//! Written next.
+//! Questions asked of a profile. Every answer is a pure function of it.
+//!
+//! Answers are rows of plain data, sorted so that the same profile gives the
+//! same table every time. Turning them into text is the business of `export`.
+
+mod aggregate;
+mod function_table;
+mod functions;
+mod lines;
+mod measure;
+mod origin;
+mod threads;
+mod tree;
+
+pub use aggregate::{StackRow, stacks};
+pub use functions::{FunctionRow, functions};
+pub use lines::{LineRow, lines};
+pub use measure::main_measure;
+pub use origin::{Origin, frame_name, place_name};
+pub(crate) use threads::track_name;
+pub use threads::{ThreadRow, WaitingAt, threads};
+pub use tree::{FlameBox, Tree, TreeNode, flame_boxes, tree};
