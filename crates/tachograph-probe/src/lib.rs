@@ -16,4 +16,6 @@
 pub mod code;
 pub mod layout;
 pub mod memory;
+pub mod names;
+pub mod strings;
 pub mod walk;

@@ -1,0 +1,14 @@
+//! What a task or a thread is called, read without running Python.
+//!
+//! The walker hands over the object it found where asyncio or `threading` keep
+//! theirs. These functions check that it is one before they believe it.
+
+mod attribute;
+mod name;
+mod object;
+mod task;
+mod thread;
+
+pub use name::{NAME_BYTES, NameBuf};
+pub use task::{TaskName, TaskRef, task_of_handle};
+pub use thread::thread_name;
