@@ -150,6 +150,28 @@ pub struct Note {
     pub text: StringId,
 }
 
+/// The end of a block that an earlier batch brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// The block, by its position among all allocations of all batches.
+    pub allocation: u32,
+    /// When it was freed.
+    pub time: Time,
+}
+
+/// The end of a span that an earlier batch brought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanEnd {
+    /// The span, by its position among all spans of all batches.
+    pub span: SpanId,
+    /// When it ended.
+    pub end: Time,
+    /// It ended with an exception.
+    pub failed: bool,
+    /// What the caller added since the span began.
+    pub attributes: Vec<(StringId, Value)>,
+}
+
 /// Events on their way into a recording, since the last batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
@@ -157,8 +179,13 @@ pub struct Batch {
     pub samples: Vec<Sample>,
     /// Sampled blocks.
     pub allocations: Vec<Allocation>,
-    /// Spans that ended.
+    /// Blocks of earlier batches that were freed since.
+    pub frees: Vec<Free>,
+    /// Spans that began, each after its parent. A [`SpanId`] in a batch is
+    /// the position of a span among all spans of all batches so far.
     pub spans: Vec<Span>,
+    /// Spans of earlier batches that ended since.
+    pub span_ends: Vec<SpanEnd>,
     /// Values of series.
     pub points: Vec<Point>,
     /// Notes.

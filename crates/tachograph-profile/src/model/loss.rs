@@ -36,6 +36,18 @@ impl Loss {
 
     /// Adds the counts of `other`, for recordings that are merged.
     pub fn add(&mut self, other: &Self) {
+        self.combine(other, u64::saturating_add);
+    }
+
+    /// What was lost since `earlier`, an older state of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut lost = *self;
+        lost.combine(earlier, u64::saturating_sub);
+        lost
+    }
+
+    fn combine(&mut self, other: &Self, with: impl Fn(u64, u64) -> u64) {
         for (mine, theirs) in [
             (&mut self.late_ticks, other.late_ticks),
             (&mut self.dropped_samples, other.dropped_samples),
@@ -47,7 +59,7 @@ impl Loss {
             (&mut self.partial_native_stacks, other.partial_native_stacks),
             (&mut self.blocked_threads, other.blocked_threads),
         ] {
-            *mine = mine.saturating_add(theirs);
+            *mine = with(*mine, theirs);
         }
     }
 }

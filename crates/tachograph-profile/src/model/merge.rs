@@ -1,1 +1,1 @@
-//! Written next.
+//! Several processes, one profile.

@@ -164,7 +164,7 @@ impl CpuReport {
         if self.watched_cpu_ns == 0 {
             return 0.0;
         }
-        (self.own_cpu_ns + self.sampling_cpu_ns) as f64 / self.watched_cpu_ns as f64
+        self.own_cpu_ns.saturating_add(self.sampling_cpu_ns) as f64 / self.watched_cpu_ns as f64
     }
 }
 

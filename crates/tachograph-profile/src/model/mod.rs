@@ -10,13 +10,15 @@ mod interner;
 mod loss;
 mod merge;
 mod meta;
+mod order;
 mod profile;
 mod tables;
 mod weights;
 mod window;
 
 pub use events::{
-    Allocation, Allocator, Batch, Note, Point, Sample, Span, ThreadState, Time, Value,
+    Allocation, Allocator, Batch, Free, Note, Point, Sample, Span, SpanEnd, ThreadState, Time,
+    Value,
 };
 pub use ids::{FrameId, MappingId, SeriesId, SpanId, StackId, StringId, TrackId};
 pub use interner::Interner;

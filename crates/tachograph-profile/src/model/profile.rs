@@ -28,6 +28,9 @@ pub struct Profile {
     pub notes: Vec<Note>,
 }
 
+/// A time, a weight and root-first `(function, file, line)` rows.
+type Example<'a> = (u64, u64, &'a [(&'a str, &'a str, u32)]);
+
 impl Profile {
     /// The text behind `id`; empty for an id that is out of range.
     #[must_use]
@@ -60,7 +63,7 @@ impl Profile {
     /// file, line)` rows on one thread, each with a time and a weight that
     /// counts as wall and as CPU time.
     #[must_use]
-    pub fn from_stacks(stacks: &[(u64, u64, &[(&str, &str, u32)])]) -> Self {
+    pub fn from_stacks(stacks: &[Example<'_>]) -> Self {
         let mut tables = Interner::default();
         let process = tables.track(TrackKind::Process, None, 1, "example", Time(0));
         let thread = tables.track(TrackKind::Thread, Some(process), 1, "MainThread", Time(0));
