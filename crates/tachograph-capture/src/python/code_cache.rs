@@ -1,0 +1,100 @@
+//! Code objects already read, by address and fingerprint.
+//!
+//! The same few hundred code objects make up nearly all samples. An address
+//! alone does not name a code object: after an import or an `exec` it is soon
+//! used for another one, hence the fingerprint.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tachograph_probe::layout::Layout;
+use tachograph_probe::memory::ReadMemory;
+
+use super::CodeInfo;
+
+/// How many code objects one generation of the cache holds.
+///
+/// Two generations exist at most. A large program has about 20,000 code
+/// objects on its stacks, at about 300 bytes each.
+const GENERATION: usize = 16 * 1024;
+
+/// How long a failure to read a code object is believed, in nanoseconds.
+///
+/// A permanent "unknown" would mislabel what later lives at the address; trying
+/// again for each of a thousand samples a second would cost 5 µs each.
+const FAILURE_LIFETIME: u64 = 200_000_000;
+
+/// One code object at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    code: u64,
+    fingerprint: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Known(Arc<CodeInfo>),
+    /// Could not be read; not tried again before this time.
+    Unknown { retry_at: u64 },
+}
+
+/// What is known of the code objects on sampled stacks.
+///
+/// Holds at most two generations: when the younger is full it becomes the older
+/// and what only the old one held is forgotten.
+#[derive(Debug, Default)]
+pub struct CodeCache {
+    young: FxHashMap<Key, Entry>,
+    old: FxHashMap<Key, Entry>,
+}
+
+impl CodeCache {
+    /// The code object at `code` with this fingerprint, read if need be.
+    ///
+    /// `now` is any clock in nanoseconds. `None` if the code object is gone, or
+    /// was gone a moment ago.
+    pub fn resolve<M: ReadMemory>(
+        &mut self,
+        memory: &M,
+        layout: &Layout,
+        code: u64,
+        fingerprint: u32,
+        now: u64,
+    ) -> Option<Arc<CodeInfo>> {
+        let key = Key { code, fingerprint };
+        match self.find(key) {
+            Some(Entry::Known(info)) => return Some(info),
+            Some(Entry::Unknown { retry_at }) if now < retry_at => return None,
+            _ => {}
+        }
+        let info = CodeInfo::read(memory, layout, code, fingerprint).map(Arc::new);
+        let entry = match &info {
+            Some(info) => Entry::Known(Arc::clone(info)),
+            None => Entry::Unknown { retry_at: now.saturating_add(FAILURE_LIFETIME) },
+        };
+        self.keep(key, entry);
+        info
+    }
+
+    /// Forgets everything, as after a fork into a program that reads anew.
+    pub fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+    }
+
+    fn find(&mut self, key: Key) -> Option<Entry> {
+        if let Some(entry) = self.young.get(&key) {
+            return Some(entry.clone());
+        }
+        let entry = self.old.remove(&key)?;
+        self.keep(key, entry.clone());
+        Some(entry)
+    }
+
+    fn keep(&mut self, key: Key, entry: Entry) {
+        if self.young.len() >= GENERATION {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, entry);
+    }
+}

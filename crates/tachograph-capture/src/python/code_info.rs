@@ -1,0 +1,60 @@
+//! What a code object is called and where it was written.
+
+use tachograph_probe::code::fingerprint;
+use tachograph_probe::layout::Layout;
+use tachograph_probe::memory::ReadMemory;
+
+use super::copy::Copy;
+use super::location::line_at;
+use super::text::{read_bytes, read_text};
+
+/// A location table longer than this is not read; the first line stands in.
+///
+/// The longest function of the standard library has a table of 30 KB.
+const LONGEST_TABLE: u64 = 4 << 20;
+
+/// Bytes that every code object has, and that hold all fields we read.
+const CODE: usize = 176;
+
+/// A code object, read whole and checked to be the one that was sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeInfo {
+    /// The qualified name, such as `Model.fit`.
+    pub qualname: String,
+    /// The file as the code object names it.
+    pub filename: String,
+    /// The line of the `def`.
+    pub first_line: u32,
+    /// The location table.
+    linetable: Vec<u8>,
+}
+
+impl CodeInfo {
+    /// Reads the code object at `code`, if it still is the one with `print`.
+    ///
+    /// The fingerprint is taken again after the names were read, so names of
+    /// another code object that moved in meanwhile are never returned.
+    pub fn read<M: ReadMemory>(memory: &M, layout: &Layout, code: u64, print: u32) -> Option<Self> {
+        let object = Copy::<M, CODE>::of(memory, code)?;
+        if fingerprint(&object, layout, code)? != print {
+            return None;
+        }
+        let field = |offset: u32| object.word(code.wrapping_add(u64::from(offset)));
+        let first_line = object.half(code.wrapping_add(u64::from(layout.code_first_line)))?;
+        let linetable = field(layout.code_linetable)?;
+        let info = Self {
+            qualname: read_text(memory, layout, field(layout.code_qualname)?)?,
+            filename: read_text(memory, layout, field(layout.code_filename)?)?,
+            first_line,
+            linetable: read_bytes(memory, layout, linetable, LONGEST_TABLE).unwrap_or_default(),
+        };
+        let after = Copy::<M, CODE>::of(memory, code)?;
+        (fingerprint(&after, layout, code)? == print).then_some(info)
+    }
+
+    /// The line a frame stands on, `offset` bytes into the bytecode.
+    #[must_use]
+    pub fn line(&self, offset: i32) -> u32 {
+        line_at(&self.linetable, self.first_line, offset)
+    }
+}

@@ -1,0 +1,137 @@
+//! From a position in the bytecode to a line of source.
+//!
+//! The location table of CPython 3.11 and newer: entries of a code, a number of
+//! bytecode units and, by code, a line delta and columns. A table read from a
+//! code object that is just being freed may hold anything, so every step is
+//! checked and a table that makes no sense gives the first line.
+
+/// Bytes of bytecode per unit.
+const UNIT: i64 = 2;
+
+/// The line of the instruction `offset` bytes into the bytecode.
+///
+/// An offset before the first instruction, or one the table does not cover,
+/// gives `first_line`; so does an instruction without a line.
+pub(super) fn line_at(table: &[u8], first_line: u32, offset: i32) -> u32 {
+    let target = i64::from(offset);
+    let mut end = 0;
+    let mut line = i64::from(first_line);
+    let mut entries = Entries { table };
+    while let Some(entry) = entries.next() {
+        line = line.saturating_add(entry.line_delta);
+        end += entry.units * UNIT;
+        if target < end {
+            let has_line = target >= 0 && entry.has_line;
+            let line = if has_line { line } else { i64::from(first_line) };
+            return u32::try_from(line).unwrap_or(first_line);
+        }
+    }
+    first_line
+}
+
+/// What a table says of one stretch of bytecode.
+struct Entry {
+    units: i64,
+    line_delta: i64,
+    has_line: bool,
+}
+
+struct Entries<'a> {
+    table: &'a [u8],
+}
+
+impl Entries<'_> {
+    /// The next entry; `None` at the end or where the table makes no sense.
+    fn next(&mut self) -> Option<Entry> {
+        let head = self.byte()?;
+        if head & 0x80 == 0 {
+            return None;
+        }
+        let units = i64::from(head & 7) + 1;
+        let line_delta = match (head >> 3) & 15 {
+            15 => return Some(Entry { units, line_delta: 0, has_line: false }),
+            14 => {
+                let delta = self.signed()?;
+                for _ in 0..3 {
+                    self.unsigned()?;
+                }
+                delta
+            }
+            13 => self.signed()?,
+            code @ 10..=12 => {
+                self.byte()?;
+                self.byte()?;
+                i64::from(code) - 10
+            }
+            _ => {
+                self.byte()?;
+                0
+            }
+        };
+        Some(Entry { units, line_delta, has_line: true })
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&first, rest) = self.table.split_first()?;
+        self.table = rest;
+        Some(first)
+    }
+
+    /// Six bits a byte, lowest first; bit 6 says that more follow.
+    fn unsigned(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..60).step_by(6) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 63) << shift;
+            if byte & 64 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// The sign is the lowest bit.
+    fn signed(&mut self) -> Option<i64> {
+        let value = self.unsigned()?;
+        let size = i64::try_from(value >> 1).ok()?;
+        Some(if value & 1 == 1 { -size } else { size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_at;
+
+    /// Two units on line 10, one on line 13 (long form), one without a line,
+    /// three on line 12.
+    const TABLE: [u8; 11] =
+        [0x81, 0x12, 0x80 | (14 << 3), 6, 0, 1, 2, 0x80 | (15 << 3), 0x80 | (13 << 3) | 2, 3, 0];
+
+    #[test]
+    fn an_offset_finds_its_line() {
+        let lines = [0, 2, 4, 6, 8, 12].map(|offset| line_at(&TABLE, 10, offset));
+        assert_eq!(lines, [10, 10, 13, 10, 12, 12]);
+    }
+
+    #[test]
+    fn an_offset_outside_of_the_table_gives_the_first_line() {
+        assert_eq!(line_at(&TABLE, 10, -2), 10);
+        assert_eq!(line_at(&TABLE, 10, 4000), 10);
+        assert_eq!(line_at(&[], 10, 0), 10);
+    }
+
+    #[test]
+    fn a_table_cut_anywhere_gives_some_line() {
+        for length in 0..TABLE.len() {
+            for offset in -4..40 {
+                assert!(line_at(&TABLE[..length], 10, offset) >= 10);
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_without_an_end_is_refused() {
+        let table = [[0x80 | (13 << 3); 1].as_slice(), &[0x7f; 100]].concat();
+        assert_eq!(line_at(&table, 7, 0), 7);
+    }
+}
