@@ -54,7 +54,7 @@ def environment() -> Path:
     binaries = folder / "bin"
     if not (folder / "complete").exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        install = [binaries / "python", "-m", "pip", "install", "-q", "--only-binary", ":all:"]
+        install = [binaries / "python", "-m", "pip", "install", "-q"]
         for package in (*PACKAGES, "numpy"):
             result = subprocess.run([*install, package], capture_output=True, check=False)
             if result.returncode != 0:

@@ -59,7 +59,7 @@ def main() -> None:
             times.append(time.perf_counter() - begin)
         result = {
             "bytes": path.stat().st_size,
-            "samples": len(tachograph.open(path)),
+            "samples": tachograph.open(path).sample_count,
             "open_export_s": sorted(times)[2],
         }
     json.dump(result, sys.stdout)

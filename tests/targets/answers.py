@@ -1,7 +1,7 @@
 """What a profile says, in the terms in which targets state their right answers.
 
-Tests and measurements read profiles only through this file: by counting samples,
-as the data classes give them, or by weight, as the Speedscope export gives them.
+Tests and measurements read profiles through this file: by counting samples, or
+by the nanoseconds each sample stands for.
 """
 
 from __future__ import annotations
@@ -51,11 +51,9 @@ def counts_by_thread(profile: Any) -> Counter[str]:
 
 def weighted(profile: Any) -> Iterator[tuple[str, list[str], int]]:
     """Yield (thread, function names root first, nanoseconds) of each sample."""
-    document = profile.to_speedscope()
-    frames = [short(frame["name"]) for frame in document["shared"]["frames"]]
-    for track in document["profiles"]:
-        for stack, weight in zip(track["samples"], track["weights"], strict=True):
-            yield track["name"], [frames[index] for index in stack], weight
+    for sample in profile.samples:
+        names = [short(frame.function_name) for frame in sample.frames]
+        yield sample.thread_name or f"#{sample.thread_id}", names, sample.weight_ns
 
 
 def weight_by_function(profile: Any, names: Iterable[str]) -> dict[str, int]:
@@ -74,6 +72,15 @@ def weight_by_thread(profile: Any) -> dict[str, int]:
     sums: dict[str, int] = {}
     for thread, _, weight in weighted(profile):
         sums[thread] = sums.get(thread, 0) + weight
+    return sums
+
+
+def weight_by_task(profile: Any) -> dict[str, int]:
+    """Sum the nanoseconds of each asyncio task by its name."""
+    sums: dict[str, int] = {}
+    for sample in profile.samples:
+        if sample.task_name is not None:
+            sums[sample.task_name] = sums.get(sample.task_name, 0) + sample.weight_ns
     return sums
 
 

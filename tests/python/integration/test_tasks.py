@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import tachograph
 import tasks
-from answers import counts_by_function, tolerance
-from clockwork import shares
+from answers import counts_by_function, tolerance, weight_by_task
+from clockwork import rounds_per_ms, shares
 
 
 def test_the_cpu_time_of_each_task_is_known_by_its_name() -> None:
@@ -15,7 +15,7 @@ def test_the_cpu_time_of_each_task_is_known_by_its_name() -> None:
     profile = tachograph.stop()
 
     truth = shares(spent)
-    seen = shares({n: w for n, w in task_weights(profile).items() if n in truth})
+    seen = shares({n: w for n, w in weight_by_task(profile).items() if n in truth})
     count = counts_by_function(profile, ["crunch"])["crunch"]
     assert count > 800
     for name, share in truth.items():
@@ -36,9 +36,9 @@ def test_coroutines_stand_on_the_stack_in_the_order_they_await() -> None:
     assert checked > 200
 
 
-def task_weights(profile: tachograph.Profile) -> dict[str, int]:
-    """Return the CPU nanoseconds of each task by its name."""
-    weights: dict[str, int] = {}
-    for row in profile.recording.tasks():
-        weights[row.name] = weights.get(row.name, 0) + row.cpu_ns
-    return weights
+def test_what_runs_outside_any_task_has_no_task() -> None:
+    tachograph.start(interval_ms=1)
+    tasks.crunch(rounds_per_ms() * 100)
+    profile = tachograph.stop()
+
+    assert {sample.task_name for sample in profile.samples} == {None}
