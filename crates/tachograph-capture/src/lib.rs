@@ -4,10 +4,16 @@
 //! Rust over its safe functions.
 #![deny(unsafe_code)]
 
+mod collect;
+mod cpu;
 mod error;
 pub mod native;
 mod options;
+mod own;
+pub mod python;
 mod session;
+mod sys;
+mod waker;
 
 pub use error::Error;
 pub use options::{CpuOptions, Host, Options, TriggerChoice};

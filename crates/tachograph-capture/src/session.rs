@@ -1,24 +1,42 @@
-//! One session per process, many doors: each door is a [`Client`] with its own window.
+//! One session per process, many doors: each door is a [`Client`] with its own
+//! window of time and its own settings.
+//!
+//! The session lives as long as a door is open. A forked child has none of our
+//! threads, so it forgets the parent's session and begins afresh.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicPtr;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
+use crate::collect::{self, Command, Live};
 use crate::error::Error;
 use crate::options::{Host, Options};
+use crate::own;
+use crate::python::Interpreter;
+use crate::sys::{fork, handler};
+use crate::waker::Waker;
 
 /// One door's window on the session. Dropping it without `finish` discards the window.
 #[derive(Debug)]
 pub struct Client {
-    _private: (),
+    id: u64,
+    generation: u32,
+    live: Arc<Live>,
+    finished: bool,
 }
 
 /// What a finished client leaves behind.
 #[derive(Debug)]
 pub struct Finished {
-    /// The encoded recording (read with `tachograph_profile::file::read`); may lack late samples when `file` is set and memory was short.
+    /// The encoded recording, for `tachograph_profile::file::read`. It may lack
+    /// late samples when `file` is set and memory was short.
     pub bytes: Vec<u8>,
-    /// The complete recording on disk, when a path was asked for and every write succeeded.
+    /// The complete recording on disk, when a path was asked for and every
+    /// write succeeded.
     pub file: Option<PathBuf>,
-    /// Why the file is not complete, as a sentence.
+    /// Why the recording or its file is not complete, as a sentence.
     pub file_error: Option<String>,
 }
 
@@ -37,34 +55,168 @@ pub struct Stats {
     pub memory_bytes: u64,
 }
 
+/// The session of one process.
+struct Registry {
+    generation: u32,
+    running: Mutex<Option<Running>>,
+}
+
+/// The collector and how to talk to it.
+struct Running {
+    commands: Sender<Command>,
+    waker: Waker,
+    thread: JoinHandle<()>,
+}
+
+static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(std::ptr::null_mut());
+
 impl Client {
     /// Opens a window: starts the sources it needs, joins them if they run.
+    ///
+    /// # Errors
+    ///
+    /// The output cannot be written, the trigger is not to be had, or the
+    /// interpreter is one we cannot read.
     pub fn open(options: Options, host: Host) -> Result<Self, Error> {
-        let _ = (options, host);
-        Err(Error::UnsupportedPlatform)
+        fork::watch();
+        let registry = registry();
+        let mut running = lock(&registry.running);
+        if running
+            .as_ref()
+            .is_none_or(|running| running.thread.is_finished())
+        {
+            *running = Some(start_collector(host.python.is_some())?);
+        }
+        let Some(collector) = running.as_ref() else {
+            return Err(no_collector());
+        };
+        let live = Arc::new(Live::default());
+        let (reply, answer) = channel();
+        let command = Command::Open {
+            options: Box::new(options),
+            host: Box::new(host),
+            live: Arc::clone(&live),
+            reply,
+        };
+        collector
+            .commands
+            .send(command)
+            .map_err(|_| no_collector())?;
+        collector.waker.wake();
+        let id = answer.recv().map_err(|_| no_collector())??;
+        Ok(Self {
+            id,
+            generation: registry.generation,
+            live,
+            finished: false,
+        })
     }
 
-    /// How it goes so far.
+    /// How it goes so far; at most a tenth of a second old.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::default()
+        self.live.stats()
     }
 
     /// Closes the window. `thread_names` are names by OS thread id known now.
-    /// Takes well under 100 ms; call it without the interpreter lock.
+    ///
+    /// Takes a few milliseconds; call it without the interpreter lock. In a
+    /// forked child there is nothing to close and the recording is empty.
     #[must_use]
-    pub fn finish(self, thread_names: &[(u64, String)]) -> Finished {
-        let _ = thread_names;
-        Finished {
+    pub fn finish(mut self, thread_names: &[(u64, String)]) -> Finished {
+        self.finished = true;
+        let finished = self.close(Some(thread_names));
+        finished.unwrap_or_else(|| Finished {
             bytes: Vec::new(),
             file: None,
-            file_error: None,
-        }
+            file_error: Some(
+                "the recorder stopped itself; the program was not affected".to_owned(),
+            ),
+        })
     }
 
     /// False after a `fork` in the child: the window belongs to the parent.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        false
+        self.generation == fork::generation()
     }
+
+    /// Tells the collector that this door closes; waits for the end of the
+    /// session when it was the last.
+    fn close(&self, thread_names: Option<&[(u64, String)]>) -> Option<Finished> {
+        if !self.is_alive() {
+            return None;
+        }
+        let mut running = lock(&registry().running);
+        let collector = running.as_ref()?;
+        let (reply, answer) = channel();
+        let names = thread_names.unwrap_or_default().to_vec();
+        let command = Command::Finish {
+            id: self.id,
+            names,
+            reply,
+        };
+        let sent = collector.commands.send(command);
+        collector.waker.wake();
+        let finished = sent.ok().and_then(|()| answer.recv().ok());
+        if finished.as_ref().is_none_or(|(_, is_last)| *is_last)
+            && let Some(collector) = running.take()
+        {
+            let _ = collector.thread.join();
+        }
+        finished.map(|(finished, _)| finished)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.close(None);
+        }
+    }
+}
+
+/// Starts the collector thread.
+fn start_collector(has_python: bool) -> Result<Running, Error> {
+    let interpreter = has_python.then(Interpreter::find).transpose()?;
+    if let Some(interpreter) = &interpreter {
+        handler::set_python(interpreter.entry());
+    }
+    let (commands, inbox) = channel();
+    let waker = Waker::default();
+    let bell = waker.clone();
+    let work = move || collect::run(&inbox, bell, interpreter);
+    let thread = own::spawn("tacho-collect", work).map_err(Error::NoThread)?;
+    Ok(Running {
+        commands,
+        waker,
+        thread,
+    })
+}
+
+/// This process's session; another one in a forked child.
+fn registry() -> &'static Registry {
+    let generation = fork::generation();
+    let known = crate::sys::leaked::get(&REGISTRY);
+    if let Some(known) = known.filter(|known| known.generation == generation) {
+        return known;
+    }
+    crate::sys::leaked::replace(
+        &REGISTRY,
+        known,
+        Registry {
+            generation,
+            running: Mutex::default(),
+        },
+    )
+}
+
+fn no_collector() -> Error {
+    Error::Internal {
+        reason: "its collector thread ended".to_owned(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

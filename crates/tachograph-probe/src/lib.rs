@@ -17,5 +17,7 @@ pub mod code;
 pub mod layout;
 pub mod memory;
 pub mod names;
+pub mod record;
+pub mod ring;
 pub mod strings;
 pub mod walk;

@@ -76,7 +76,11 @@ pub fn push<const WORDS: usize>(
     stack: &[RawFrame],
     native: impl ExactSizeIterator<Item = u64>,
 ) -> bool {
-    let kept = stack.iter().rev().zip(before.iter().rev()).take_while(|(new, old)| new == old);
+    let kept = stack
+        .iter()
+        .rev()
+        .zip(before.iter().rev())
+        .take_while(|(new, old)| new == old);
     let kept = kept.count();
     let new = stack.len().saturating_sub(kept);
     let mut flags = 0;
@@ -100,7 +104,9 @@ pub fn push<const WORDS: usize>(
     if flags & THREAD != 0 {
         length += 1;
     }
-    let Some(mut record) = ring.begin(length) else { return false };
+    let Some(mut record) = ring.begin(length) else {
+        return false;
+    };
     let kind = match sample.kind {
         Kind::Tick => 1,
         Kind::Timer => 2,
@@ -158,7 +164,9 @@ pub struct Received<'words> {
 /// Takes the first record off `words`; `None` at the end, or when the words
 /// make no sense.
 pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
-    let [head, time] = *take(words, 2)? else { return None };
+    let [head, time] = *take(words, 2)? else {
+        return None;
+    };
     let flags = head >> 8 & 0xff;
     let kind = match head & 0xff {
         1 => Kind::Tick,
@@ -178,22 +186,35 @@ pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
         thread_object: 0,
     };
     if flags & TASK != 0 {
-        let [task, length, name @ ..] = take(words, 2 + NAME_WORDS)? else { return None };
-        sample.task = Some(TaskRef { task: *task, name: task_name(*length, name) });
+        let [task, length, name @ ..] = take(words, 2 + NAME_WORDS)? else {
+            return None;
+        };
+        sample.task = Some(TaskRef {
+            task: *task,
+            name: task_name(*length, name),
+        });
     }
     if flags & THREAD != 0 {
         sample.thread_object = *take(words, 1)?.first()?;
     }
     let new = take(words, 2 * (head >> 16 & 0xffff) as usize)?;
     let native = take(words, (head >> 48) as usize)?;
-    Some(Received { sample, kept: (head >> 32 & 0xffff) as usize, new, native })
+    Some(Received {
+        sample,
+        kept: (head >> 32 & 0xffff) as usize,
+        new,
+        native,
+    })
 }
 
 fn task_name(length: u64, words: &[u64]) -> TaskName {
     if length == NUMBERED {
         return TaskName::Number(words.first().copied().unwrap_or(0));
     }
-    let mut name = crate::names::NameBuf { length: (length as usize).min(NAME_BYTES), ..Default::default() };
+    let mut name = crate::names::NameBuf {
+        length: (length as usize).min(NAME_BYTES),
+        ..Default::default()
+    };
     for (chunk, word) in name.bytes.chunks_mut(8).zip(words) {
         for (to, from) in chunk.iter_mut().zip(word.to_le_bytes()) {
             *to = from;

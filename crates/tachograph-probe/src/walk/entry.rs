@@ -21,7 +21,7 @@ pub enum EntryKind {
 /// `code` is the address of the code object, with the kind in the top byte.
 /// `place` holds the position in the bytecode below and the fingerprint of the
 /// code object above; for a boundary it is the address on the C stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RawFrame {
     /// Kind and code object.
     pub code: u64,

@@ -1,0 +1,368 @@
+//! The CPU source on the collector's side: keeps the sampler running while a
+//! door wants it, and turns what it sees into weighed samples.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tachograph_probe::record;
+use tachograph_profile::{CpuSettings, Interner, Mode, Sample, Trigger};
+
+use super::collector::session_time;
+use super::door::Totals;
+use super::frames::Frames;
+use super::thread_log::ThreadLog;
+use super::tracks::{self, Tracks};
+use crate::cpu::{self, Chosen, Plan, Sampler};
+use crate::error::Error;
+use crate::options::CpuOptions;
+use crate::sys::{clock, handler, slots};
+use crate::waker::Waker;
+
+/// Frames kept per stack unless the caller says otherwise.
+const DEFAULT_DEPTH: usize = 512;
+/// Rings are emptied at least this often, and at most this often.
+const DRAIN_NS: std::ops::RangeInclusive<u64> = 10_000_000..=100_000_000;
+
+/// The sampler and the threads it watches.
+pub(crate) struct CpuSource {
+    start: u64,
+    wishes: HashMap<u64, CpuOptions>,
+    plan: Option<(Plan, Chosen)>,
+    sampler: Option<Sampler>,
+    logs: HashMap<usize, ThreadLog>,
+    words: Vec<u64>,
+    notes: Vec<String>,
+    /// Totals of samplers and threads that are gone, and counts of our own.
+    past: Totals,
+}
+
+impl CpuSource {
+    /// Nothing watched yet.
+    pub(crate) fn new(start: u64) -> Self {
+        Self {
+            start,
+            wishes: HashMap::new(),
+            plan: None,
+            sampler: None,
+            logs: HashMap::new(),
+            words: Vec::new(),
+            notes: Vec::new(),
+            past: Totals::default(),
+        }
+    }
+
+    /// How long rings can wait: ten intervals, within limits.
+    pub(crate) fn drain_every_ns(&self) -> u64 {
+        let interval = self
+            .plan
+            .as_ref()
+            .map_or(u64::MAX, |(plan, _)| plan.interval_ns);
+        interval
+            .saturating_mul(10)
+            .clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
+    }
+
+    /// Whether what a door wants can be had.
+    pub(crate) fn can_serve(&self, wish: &CpuOptions) -> Result<Chosen, Error> {
+        cpu::choose(wish.trigger, wish.mode, wish.interval_ns)
+    }
+
+    /// Adds a door's wish; says how it will be served.
+    pub(crate) fn join(
+        &mut self,
+        id: u64,
+        wish: CpuOptions,
+        waker: &Waker,
+    ) -> Result<CpuSettings, Error> {
+        self.wishes.insert(id, wish);
+        self.follow_wishes(waker)?;
+        let (plan, chosen) = self
+            .plan
+            .clone()
+            .unwrap_or_else(|| (plan_for(&wish), Chosen::default()));
+        Ok(CpuSettings {
+            mode: wish.mode,
+            interval_ns: wish.interval_ns,
+            trigger: chosen.trigger,
+            trigger_reason: chosen.reason,
+            native: plan.native,
+            max_depth: u32::try_from(plan.max_depth).unwrap_or(u32::MAX),
+            ..CpuSettings::default()
+        })
+    }
+
+    /// Takes a door's wish back.
+    pub(crate) fn leave(&mut self, id: u64, waker: &Waker) {
+        if self.wishes.remove(&id).is_some() {
+            let _ = self.follow_wishes(waker);
+        }
+    }
+
+    /// Stops the sampler; what it saw can still be drained.
+    pub(crate) fn stop(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.stop();
+        }
+    }
+
+    /// Makes the sampler do what all doors together want: the finest interval,
+    /// wall time if anyone wants it, native frames if anyone wants them.
+    fn follow_wishes(&mut self, waker: &Waker) -> Result<(), Error> {
+        let Some(mut wish) = self.wishes.values().copied().reduce(finest) else {
+            self.end();
+            return Ok(());
+        };
+        if wish.max_depth == 0 {
+            wish.max_depth = DEFAULT_DEPTH as u32;
+        }
+        let chosen = self.can_serve(&wish)?;
+        let plan = Plan {
+            trigger: chosen.trigger,
+            ..plan_for(&wish)
+        };
+        if self.plan.as_ref().is_some_and(|(old, _)| *old == plan) && self.sampler.is_some() {
+            return Ok(());
+        }
+        let known = self.sampler.as_mut().map_or_else(Vec::new, |sampler| {
+            sampler.stop();
+            sampler.watched()
+        });
+        self.remember_sampler();
+        let sampler =
+            Sampler::start(plan.clone(), known, waker.clone()).map_err(Error::NoThread)?;
+        self.sampler = Some(sampler);
+        self.plan = Some((plan, chosen));
+        Ok(())
+    }
+
+    /// Ends watching: no handler, no thread, no owned slot is left.
+    fn end(&mut self) {
+        self.stop();
+        self.remember_sampler();
+        handler::disarm();
+        for log in self.logs.values() {
+            log.thread.slot.release();
+        }
+        if let Some(sampler) = self.sampler.take() {
+            sampler
+                .watched()
+                .iter()
+                .for_each(|thread| thread.slot.release());
+        }
+        self.logs.clear();
+        slots::trim();
+        self.plan = None;
+    }
+
+    fn remember_sampler(&mut self) {
+        let Some(sampler) = &self.sampler else { return };
+        let report = sampler.report();
+        if report.unwatched > 0 {
+            self.notes.push(format!(
+                "{} threads were not watched: tachograph watches at most {} at once",
+                report.unwatched,
+                slots::MAX_SLOTS
+            ));
+        }
+        self.past.ticks += report.ticks;
+        self.past.loss.late_ticks += report.missed;
+        self.past.own_cpu_ns += report.own_cpu_ns;
+        self.past.median_lateness_ns = report.median_lateness_ns;
+    }
+
+    /// Empties every ring.
+    pub(crate) fn drain(
+        &mut self,
+        frames: &mut Frames,
+        tables: &mut Interner,
+        tracks: &mut Tracks,
+    ) {
+        let Some(sampler) = &self.sampler else { return };
+        let is_perf = self
+            .plan
+            .as_ref()
+            .is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
+        if sampler.is_running() && !handler::is_armed() && handler::arm(is_perf) {
+            self.notes.push(
+                "the program installed its own SIGURG handler while recording; tachograph went on \
+                 top of it and passes on every signal that is not its own"
+                    .to_owned(),
+            );
+        }
+        for thread in sampler.watched() {
+            let key = Arc::as_ptr(&thread) as usize;
+            let log = self.logs.entry(key).or_insert_with(|| {
+                let since = session_time(self.start, thread.first_seen);
+                let (track, named) = tracks.thread(tables, &thread, since);
+                let mut log = ThreadLog::new(Arc::clone(&thread), track, self.start);
+                log.named = named;
+                log
+            });
+            self.words.clear();
+            let words = &mut self.words;
+            thread.slot.ring.drain(|word| words.push(word));
+            let mut rest = self.words.as_slice();
+            while let Some(received) = record::next(&mut rest) {
+                let sample = &received.sample;
+                self.past.loss.truncated_stacks += u64::from(sample.truncated);
+                self.past.loss.partial_native_stacks += u64::from(sample.partial_native);
+                if sample.task_changed {
+                    let now = session_time(self.start, sample.time);
+                    let task = sample.task.as_ref();
+                    log.task = task.map(|task| tracks.task(tables, log.track, task, now));
+                }
+                let repairs =
+                    !is_perf || sample.kind != record::Kind::Tick || sample.at_system_call;
+                log.take(&received, repairs, frames, tables);
+                name_thread(log, sample.thread_object, frames, tables);
+            }
+            for look in thread.take_idle() {
+                log.take_idle(&look, frames, tables);
+                self.past.loss.truncated_stacks += u64::from(look.truncated);
+                name_thread(log, look.thread_object, frames, tables);
+            }
+            count(log, &mut self.past);
+            if thread.deaf.load(Ordering::Acquire) && !log.deaf_noted {
+                log.deaf_noted = true;
+                self.past.loss.blocked_threads += 1;
+                self.notes.push(format!(
+                    "thread {} ({}) blocks SIGURG, so it is not sampled while it does",
+                    thread.tid, thread.kernel_name
+                ));
+            }
+        }
+    }
+
+    /// Shares every thread's clock out over its looks, and lets ended threads go.
+    pub(crate) fn share_out(&mut self, now: u64, out: &mut Vec<Sample>, tables: &mut Interner) {
+        let Some((plan, _)) = &self.plan else { return };
+        let is_wall = plan.mode == Mode::Wall;
+        let perf_period = (plan.trigger == Trigger::Perf).then_some(plan.interval_ns);
+        let mut gone = Vec::new();
+        for (key, log) in &mut self.logs {
+            let ended = log.thread.has_ended();
+            if let Some(cpu) = clock::thread_cpu(log.thread.tid).filter(|_| !ended) {
+                log.thread.cpu.fetch_max(cpu, Ordering::AcqRel);
+            }
+            let shared = log.share_out(now, is_wall, perf_period, self.start, out);
+            self.past.repaired_ns += shared.repaired_ns;
+            if ended && log.thread.slot.ring.is_empty() {
+                gone.push(*key);
+            }
+        }
+        for key in gone {
+            let Some(log) = self.logs.remove(&key) else {
+                continue;
+            };
+            self.past.watched_cpu_ns += log.watched_cpu_ns();
+            let end = session_time(self.start, log.thread.last_seen.load(Ordering::Acquire));
+            if let Some(track) = tables.tables_mut().tracks.get_mut(log.track.index()) {
+                track.end = Some(end.max(track.start));
+            }
+            if let Some(sampler) = &self.sampler {
+                sampler.release(&log.thread);
+            }
+        }
+    }
+
+    /// Sentences for the recording since the last call.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Totals of everything so far.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = self.past;
+        totals.watched_cpu_ns += self
+            .logs
+            .values()
+            .map(ThreadLog::watched_cpu_ns)
+            .sum::<u64>();
+        if let Some(sampler) = &self.sampler {
+            let report = sampler.report();
+            totals.ticks += report.ticks;
+            totals.loss.late_ticks += report.missed;
+            totals.own_cpu_ns += report.own_cpu_ns;
+            totals.median_lateness_ns = report.median_lateness_ns;
+        }
+        totals
+    }
+}
+
+impl Drop for CpuSource {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Adds what the thread's slot counted since the last time.
+fn count(log: &mut ThreadLog, past: &mut Totals) {
+    let slot = log.thread.slot;
+    let now = [
+        slot.ring.dropped(),
+        slot.unreadable.load(Ordering::Relaxed),
+        slot.waiting.load(Ordering::Relaxed),
+        slot.taken.load(Ordering::Relaxed),
+    ];
+    let new: Vec<u64> = now
+        .iter()
+        .zip(log.counted)
+        .map(|(now, then)| now.saturating_sub(then))
+        .collect();
+    log.counted = now;
+    if let [dropped, unreadable, waiting, taken] = *new {
+        past.loss.dropped_samples += dropped;
+        past.loss.unreadable_stacks += unreadable;
+        past.waiting += waiting;
+        past.answered += dropped + unreadable + waiting + taken;
+    }
+}
+
+/// Finds out what Python calls the thread, once.
+fn name_thread(log: &mut ThreadLog, thread_object: u64, frames: &Frames, tables: &mut Interner) {
+    if log.named {
+        return;
+    }
+    if thread_object == 0 {
+        return;
+    }
+    let name = frames
+        .interpreter()
+        .and_then(|python| python.thread_name(thread_object));
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        tracks::rename(tables, log.track, &name);
+        log.named = true;
+    }
+}
+
+fn plan_for(wish: &CpuOptions) -> Plan {
+    Plan {
+        interval_ns: wish.interval_ns,
+        mode: wish.mode,
+        trigger: Trigger::Tick,
+        native: wish.native,
+        max_depth: wish.max_depth as usize,
+    }
+}
+
+/// What serves both.
+fn finest(one: CpuOptions, other: CpuOptions) -> CpuOptions {
+    let (fine, coarse) = if one.interval_ns <= other.interval_ns {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let is_wall = fine.mode == Mode::Wall || coarse.mode == Mode::Wall;
+    CpuOptions {
+        interval_ns: fine.interval_ns,
+        mode: if is_wall { Mode::Wall } else { Mode::Cpu },
+        trigger: if is_wall {
+            crate::TriggerChoice::Auto
+        } else {
+            fine.trigger
+        },
+        native: fine.native || coarse.native,
+        max_depth: fine.max_depth.max(coarse.max_depth),
+    }
+}

@@ -1,0 +1,286 @@
+//! One door's window on the session: its own clock zero, file and losses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tachograph_profile::{
+    Batch, CpuSettings, Interner, Loss, Meta, Mode, Note, Roots, Sample, Source, ThreadState, Time,
+    file,
+};
+
+use super::sink::Sink;
+use crate::error::Error;
+use crate::options::Options;
+use crate::session::{Finished, Stats};
+use crate::sys::clock;
+
+/// Room for a recording in memory unless the caller says otherwise.
+pub(crate) const DEFAULT_MEMORY_BYTES: u64 = 100 << 20;
+
+/// Figures of a door that can be read while it records.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    start: AtomicU64,
+    collected: AtomicU64,
+    dropped: AtomicU64,
+    cost_ppm: AtomicU64,
+    memory: AtomicU64,
+}
+
+impl Live {
+    /// How it goes so far.
+    pub(crate) fn stats(&self) -> Stats {
+        let duration_ns = clock::monotonic().saturating_sub(self.start.load(Ordering::Relaxed));
+        Stats {
+            collected_samples: self.collected.load(Ordering::Relaxed),
+            dropped_samples: self.dropped.load(Ordering::Relaxed),
+            duration_ns,
+            cost: self.cost_ppm.load(Ordering::Relaxed) as f64 / 1e6,
+            memory_bytes: self.memory.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Totals of the session at one moment; a door shows the difference of two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// What was lost.
+    pub(crate) loss: Loss,
+    /// CPU time of all watched threads.
+    pub(crate) watched_cpu_ns: u64,
+    /// CPU time of our own threads.
+    pub(crate) own_cpu_ns: u64,
+    /// CPU time of the process.
+    pub(crate) process_cpu_ns: u64,
+    /// Wake-ups of the sampler.
+    pub(crate) ticks: u64,
+    /// Signals that were answered.
+    pub(crate) answered: u64,
+    /// CPU time that came from the repair tick.
+    pub(crate) repaired_ns: u64,
+    /// Samples left out because the thread stood in a finished wait.
+    pub(crate) waiting: u64,
+    /// Half of the wake-ups came later than this.
+    pub(crate) median_lateness_ns: u64,
+}
+
+/// What one answered signal costs the program's thread, on the kind of virtual
+/// machine it was measured on (13 to 15 µs, of which the handler is 1).
+const SIGNAL_COST_NS: u64 = 13_000;
+
+/// One open window.
+pub(crate) struct Door {
+    /// Names the door in commands.
+    pub(crate) id: u64,
+    /// What it asked for.
+    pub(crate) options: Options,
+    start: u64,
+    at_start: Totals,
+    meta: Meta,
+    writer: file::Writer<Sink>,
+    live: Arc<Live>,
+    samples: u64,
+    dropped: u64,
+    notes: Vec<Note>,
+}
+
+impl Door {
+    /// Opens the window now.
+    pub(crate) fn open(
+        id: u64,
+        options: Options,
+        meta: Meta,
+        at_start: Totals,
+        live: Arc<Live>,
+    ) -> Result<Self, Error> {
+        let sink = Sink::new(
+            usize::try_from(memory_limit(&options)).unwrap_or(usize::MAX),
+            options.path.as_deref(),
+        )?;
+        let internal = |error: std::io::Error| Error::Internal {
+            reason: error.to_string(),
+        };
+        let writer = file::Writer::new(sink, &meta).map_err(internal)?;
+        let start = clock::monotonic();
+        live.start.store(start, Ordering::Relaxed);
+        let (samples, dropped, notes) = (0, 0, Vec::new());
+        Ok(Self {
+            id,
+            options,
+            start,
+            at_start,
+            meta,
+            writer,
+            live,
+            samples,
+            dropped,
+            notes,
+        })
+    }
+
+    /// How CPU samples are taken for this door.
+    pub(crate) fn set_cpu(&mut self, settings: CpuSettings) {
+        let memory_limit_bytes = memory_limit(&self.options);
+        self.meta.settings.cpu = Some(CpuSettings {
+            memory_limit_bytes,
+            ..settings
+        });
+    }
+
+    /// What tells own code from libraries.
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.meta.roots
+    }
+
+    /// Whether the door wants to see `sample`: one that asked for CPU time has
+    /// no use for waiting threads that another door looks at.
+    fn wants(&self, sample: &Sample) -> bool {
+        let waits = matches!(sample.state, ThreadState::Idle | ThreadState::WaitingForGil);
+        !waits || self.options.cpu.is_some_and(|cpu| cpu.mode == Mode::Wall)
+    }
+
+    /// Adds a note to the next batch.
+    pub(crate) fn note(
+        &mut self,
+        tables: &mut Interner,
+        track: tachograph_profile::TrackId,
+        text: &str,
+    ) {
+        let time = Time(clock::monotonic().saturating_sub(self.start));
+        let text = tables.string(text);
+        self.notes.push(Note {
+            time,
+            track,
+            warning: true,
+            text,
+        });
+    }
+
+    /// Appends the part of `samples` that lies in this window. Times are
+    /// relative to `session_start`.
+    pub(crate) fn append(
+        &mut self,
+        tables: &mut Interner,
+        samples: &[Sample],
+        session_start: u64,
+        now: u64,
+        totals: &Totals,
+    ) {
+        let offset = self.start.saturating_sub(session_start);
+        let inside = samples
+            .iter()
+            .filter(|sample| sample.time.0 >= offset && self.wants(sample));
+        let mut samples: Vec<Sample> = inside.copied().collect();
+        for sample in &mut samples {
+            sample.time = Time(sample.time.0 - offset);
+        }
+        if self.writer.get_ref().is_full() {
+            self.dropped += samples.len() as u64;
+            samples.clear();
+        }
+        self.samples += samples.len() as u64;
+        let batch = Batch {
+            samples,
+            notes: std::mem::take(&mut self.notes),
+            loss: self.loss(totals),
+            until: Time(now.saturating_sub(self.start)),
+            ..Batch::default()
+        };
+        self.with_own_times(tables, offset, |writer, tables| {
+            let _ = writer.append(tables, &batch);
+        });
+        self.publish(totals);
+    }
+
+    /// Closes the window. `sources` is the text of own files.
+    pub(crate) fn finish(
+        mut self,
+        tables: &mut Interner,
+        sources: Vec<Source>,
+        session_start: u64,
+        now: u64,
+        totals: &Totals,
+    ) -> Finished {
+        let offset = self.start.saturating_sub(session_start);
+        let loss = self.loss(totals);
+        let (samples, duration) = (self.samples, now.saturating_sub(self.start));
+        let since = |now: u64, then: u64| now.saturating_sub(then);
+        let first = self.at_start;
+        self.meta.duration_ns = duration;
+        self.meta.process_cpu_ns = since(totals.process_cpu_ns, first.process_cpu_ns);
+        if let Some(cpu) = &mut self.meta.settings.cpu {
+            cpu.report.samples = samples;
+            cpu.report.watched_cpu_ns = since(totals.watched_cpu_ns, first.watched_cpu_ns);
+            cpu.report.ticks = since(totals.ticks, first.ticks);
+            cpu.report.median_lateness_ns = totals.median_lateness_ns;
+            cpu.report.own_cpu_ns = since(totals.own_cpu_ns, first.own_cpu_ns);
+            cpu.report.sampling_cpu_ns = since(totals.answered, first.answered) * SIGNAL_COST_NS;
+            cpu.report.repaired_cpu_ns = since(totals.repaired_ns, first.repaired_ns);
+            cpu.report.waiting_samples = since(totals.waiting, first.waiting);
+        }
+        let meta = std::mem::take(&mut self.meta);
+        let kept = std::mem::replace(&mut tables.tables_mut().sources, sources);
+        self.with_own_times(tables, offset, |writer, tables| {
+            let _ = writer.finish(tables, &meta, &loss);
+        });
+        tables.tables_mut().sources = kept;
+        let (bytes, file, file_error) = self.writer.into_inner().into_parts();
+        Finished {
+            bytes,
+            file,
+            file_error,
+        }
+    }
+
+    /// Runs `work` with tracks that start on this door's clock.
+    fn with_own_times(
+        &mut self,
+        tables: &mut Interner,
+        offset: u64,
+        work: impl FnOnce(&mut file::Writer<Sink>, &tachograph_profile::Tables),
+    ) {
+        let tables = tables.tables_mut();
+        let session_times = tables.tracks.clone();
+        for track in &mut tables.tracks {
+            track.start = Time(track.start.0.saturating_sub(offset));
+            track.end = track.end.map(|end| Time(end.0.saturating_sub(offset)));
+        }
+        work(&mut self.writer, tables);
+        tables.tracks = session_times;
+    }
+
+    fn loss(&self, totals: &Totals) -> Loss {
+        let mut loss = totals.loss.since(&self.at_start.loss);
+        loss.dropped_samples += self.dropped;
+        loss
+    }
+
+    fn publish(&self, totals: &Totals) {
+        let loss = self.loss(totals);
+        let watched = totals
+            .watched_cpu_ns
+            .saturating_sub(self.at_start.watched_cpu_ns)
+            .max(1);
+        let answered = totals.answered.saturating_sub(self.at_start.answered);
+        let cost =
+            totals.own_cpu_ns.saturating_sub(self.at_start.own_cpu_ns) + answered * SIGNAL_COST_NS;
+        self.live.collected.store(self.samples, Ordering::Relaxed);
+        self.live
+            .dropped
+            .store(loss.missing_samples(), Ordering::Relaxed);
+        self.live
+            .cost_ppm
+            .store(cost.saturating_mul(1_000_000) / watched, Ordering::Relaxed);
+        self.live.memory.store(
+            self.writer.get_ref().memory_bytes() as u64,
+            Ordering::Relaxed,
+        );
+    }
+}
+
+fn memory_limit(options: &Options) -> u64 {
+    match options.memory_limit_bytes {
+        0 => DEFAULT_MEMORY_BYTES,
+        bytes => bytes,
+    }
+}

@@ -1,0 +1,194 @@
+//! Names for what was captured as addresses.
+//!
+//! Code objects are named while they are most likely still there: at the next
+//! emptying of the rings, checked against the fingerprint the handler took.
+
+use rustc_hash::FxHashMap;
+use tachograph_probe::walk::{EntryKind, RawFrame};
+use tachograph_profile::{Frame, FrameId, FrameKind, Interner, Mapping, MappingId, StackId};
+
+use crate::native::{self, NativePlace, NativeSymbol, Place, Role, Roles, Symbolizer};
+use crate::python::{CodeCache, Interpreter, ProcessMemory};
+use crate::sys::clock;
+use crate::sys::handler::EVAL_LOOP;
+
+/// Entries after which the caches start over, so that code made without end
+/// does not fill memory.
+const CACHE_LIMIT: usize = 1 << 18;
+
+/// A word in place of a function whose code was gone too soon.
+const GONE: &str = "<code that is gone>";
+/// A word in place of the stack of a thread that runs no Python.
+pub(crate) const NO_PYTHON: &str = "<no Python frames>";
+
+/// Names frames and remembers them.
+pub(crate) struct Frames {
+    interpreter: Option<Interpreter>,
+    codes: CodeCache,
+    python: FxHashMap<RawFrame, FrameId>,
+    native: FxHashMap<u64, (FrameId, Role)>,
+    symbols: Symbolizer,
+    roles: Option<Roles>,
+    /// Frames whose code was gone before its name could be read.
+    pub(crate) unnamed: u64,
+}
+
+impl Frames {
+    /// Nothing named yet.
+    pub(crate) fn new(interpreter: Option<Interpreter>) -> Self {
+        Self {
+            interpreter,
+            codes: CodeCache::default(),
+            python: FxHashMap::default(),
+            native: FxHashMap::default(),
+            symbols: Symbolizer::new(),
+            roles: None,
+            unnamed: 0,
+        }
+    }
+
+    /// The interpreter whose frames are named.
+    pub(crate) fn interpreter(&self) -> Option<&Interpreter> {
+        self.interpreter.as_ref()
+    }
+
+    /// The frame that `entry` stands for; `None` for an eval loop's boundary.
+    pub(crate) fn python(&mut self, tables: &mut Interner, entry: RawFrame) -> Option<FrameId> {
+        if entry.kind() != EntryKind::Python {
+            return None;
+        }
+        if let Some(&frame) = self.python.get(&entry) {
+            return Some(frame);
+        }
+        let interpreter = self.interpreter.as_ref()?;
+        let (code, print) = (entry.code_address(), entry.fingerprint());
+        let (memory, now) = (ProcessMemory::own(), clock::monotonic());
+        let Some(code) = self
+            .codes
+            .resolve(&memory, &interpreter.layout, code, print, now)
+        else {
+            self.unnamed += 1;
+            return Some(tables.label(GONE));
+        };
+        let line = code.line(entry.offset());
+        let frame = tables.python_frame(&code.qualname, &code.filename, line, code.first_line);
+        if self.python.len() >= CACHE_LIMIT {
+            self.python.clear();
+        }
+        self.python.insert(entry, frame);
+        Some(frame)
+    }
+
+    /// The stack of a thread that runs no Python and has no native frames.
+    pub(crate) fn without_python(&mut self, tables: &mut Interner) -> StackId {
+        let label = tables.label(NO_PYTHON);
+        tables.stack(None, label)
+    }
+
+    /// One stack of native and Python frames. `entries` are the walked Python
+    /// entries, outermost first; `native` the native frames, innermost first,
+    /// with [`EVAL_LOOP`] set on eval loops.
+    pub(crate) fn merged(
+        &mut self,
+        tables: &mut Interner,
+        entries: &[RawFrame],
+        native: &[u64],
+    ) -> Option<StackId> {
+        self.name_native(tables, native);
+        let places: Vec<NativePlace> = native
+            .iter()
+            .map(|word| {
+                let known = self.native.get(&(word & !EVAL_LOOP));
+                let role = known.map_or(Role::Foreign, |known| known.1);
+                NativePlace {
+                    boundary: word & EVAL_LOOP != 0,
+                    role,
+                }
+            })
+            .collect();
+        let (python, segments) = segments(entries);
+        let mut merged = Vec::new();
+        native::merge(&places, &segments, &mut merged);
+        let mut stack = None;
+        for place in merged.into_iter().rev() {
+            let frame = match place {
+                Place::Python(at) => python.get(at).and_then(|entry| self.python(tables, *entry)),
+                Place::Native(at) => {
+                    let code = native.get(at).map(|word| word & !EVAL_LOOP);
+                    code.and_then(|code| self.native.get(&code))
+                        .map(|known| known.0)
+                }
+            };
+            if let Some(frame) = frame {
+                stack = Some(tables.stack(stack, frame));
+            }
+        }
+        stack
+    }
+
+    /// Gives native addresses that are new their names.
+    fn name_native(&mut self, tables: &mut Interner, native: &[u64]) {
+        let codes = native.iter().map(|word| word & !EVAL_LOOP);
+        let new: Vec<u64> = codes
+            .filter(|code| !self.native.contains_key(code))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        if self.native.len() >= CACHE_LIMIT {
+            self.native.clear();
+        }
+        let symbols = self.symbols.resolve(&new);
+        let roles = *self.roles.get_or_insert_with(Roles::of_this_process);
+        for (code, symbol) in new.into_iter().zip(symbols) {
+            let frame = native_frame(tables, &symbol);
+            self.native.insert(code, (frame, roles.role(&symbol)));
+        }
+    }
+}
+
+fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {
+    let mapping: Option<MappingId> = (!symbol.module_path.is_empty()).then(|| {
+        let path = tables.string(&symbol.module_path);
+        let build_id = tables.string(&symbol.build_id);
+        let (start, end) = (symbol.module_base, symbol.module_end);
+        tables.mapping(Mapping {
+            path,
+            build_id,
+            start,
+            end,
+        })
+    });
+    let function = tables.string(&symbol.function);
+    let file = tables.string(&symbol.module_path);
+    // One frame per function, not per address: the address is the function's.
+    let address = symbol.function_start;
+    let kind = FrameKind::Native;
+    tables.frame(Frame {
+        function,
+        file,
+        line: 0,
+        first_line: 0,
+        kind,
+        mapping,
+        address,
+    })
+}
+
+/// Python frames innermost first, and how many of them each eval loop ran.
+fn segments(entries: &[RawFrame]) -> (Vec<RawFrame>, Vec<usize>) {
+    let (mut python, mut lengths, mut length) = (Vec::new(), Vec::new(), 0);
+    for entry in entries.iter().rev() {
+        match entry.kind() {
+            EntryKind::Python => {
+                python.push(*entry);
+                length += 1;
+            }
+            EntryKind::Boundary => lengths.push(std::mem::take(&mut length)),
+        }
+    }
+    if length > 0 {
+        lengths.push(length);
+    }
+    (python, lengths)
+}

@@ -1,0 +1,17 @@
+//! From raw looks to a recording, on a thread of our own.
+//!
+//! The collector empties the rings, gives frames their names, shares out each
+//! thread's clock over its looks, and hands the result to every open door.
+
+mod collector;
+mod cpu_source;
+mod door;
+mod facts;
+mod frames;
+mod sink;
+mod sources;
+mod thread_log;
+mod tracks;
+
+pub(crate) use collector::{Command, run};
+pub(crate) use door::Live;

@@ -1,0 +1,145 @@
+//! Reads a waiting thread from outside, for wall mode.
+//!
+//! A signal would cut its wait short. Its CPU clock says that it did not run
+//! between the first and the last read, so what was read is one moment's stack.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachograph_probe::memory::ReadMemory;
+use tachograph_probe::walk::{RawFrame, WalkState, walk};
+use tachograph_profile::ThreadState;
+
+use super::pages::Pages;
+use super::watched::{IdleLook, Watched};
+use crate::python::{Interpreter, thread_states};
+use crate::sys::threads::ThreadFiles;
+use crate::sys::{clock, dynamic};
+
+/// Where a thread waits, until its CPU clock moves.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Its CPU clock while it waits.
+    pub(crate) cpu: u64,
+    stack: Arc<[RawFrame]>,
+    thread_object: u64,
+    state: ThreadState,
+    truncated: bool,
+}
+
+impl Place {
+    /// A look at the thread at `time`.
+    pub(crate) fn look(&self, time: u64) -> IdleLook {
+        IdleLook {
+            time,
+            stack: Arc::clone(&self.stack),
+            thread_object: self.thread_object,
+            state: self.state,
+            truncated: self.truncated,
+        }
+    }
+}
+
+/// Reads waiting threads.
+#[derive(Debug)]
+pub(crate) struct IdleReader {
+    python: Option<Interpreter>,
+    /// Addresses of the runtime's own variables; the interpreter lock is among them.
+    runtime: Range<u64>,
+    states: HashMap<i32, Vec<u64>>,
+    refreshed_at: u64,
+    now: u64,
+    room: Vec<RawFrame>,
+}
+
+impl IdleReader {
+    /// Keeps at most `max_depth` frames per stack.
+    pub(crate) fn new(max_depth: usize) -> Self {
+        Self {
+            python: Interpreter::find().ok(),
+            runtime: dynamic::symbol_range(c"_PyRuntime").unwrap_or(0..0),
+            states: HashMap::new(),
+            refreshed_at: 0,
+            now: 0,
+            room: vec![RawFrame::default(); max_depth],
+        }
+    }
+
+    /// A new tick begins.
+    pub(crate) fn begin(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// Where `thread` waits; `None` when it ran meanwhile or could not be read.
+    pub(crate) fn read(
+        &mut self,
+        thread: &Watched,
+        files: &ThreadFiles,
+        cpu: u64,
+    ) -> Option<Place> {
+        let state = self.waits_for(files);
+        let mut place = Place {
+            cpu,
+            stack: Arc::new([]),
+            thread_object: 0,
+            state,
+            truncated: false,
+        };
+        if let Some(python) = self.python {
+            let memory = Pages::new();
+            for address in self.states_of(&python, &memory, thread.tid) {
+                let seen = walk(&memory, &python.layout, address, false, &mut self.room);
+                match seen.state {
+                    WalkState::Complete => {
+                        place.stack = self.room.get(..seen.depth).unwrap_or_default().into();
+                        place.truncated = seen.truncated;
+                        place.thread_object = seen.thread_object;
+                        break;
+                    }
+                    WalkState::Empty => {}
+                    WalkState::Unreadable => return None,
+                }
+            }
+        }
+        (clock::thread_cpu(thread.tid) == Some(cpu)).then_some(place)
+    }
+
+    /// The interpreter's states of thread `tid`; the list is read anew at most
+    /// once a tick, when a thread is not in it or no longer belongs to it.
+    fn states_of(&mut self, python: &Interpreter, memory: &Pages, tid: i32) -> Vec<u64> {
+        let belongs = |address: &u64| {
+            let at = address.wrapping_add(u64::from(python.layout.thread_native_id));
+            memory.word(at) == u64::try_from(tid).ok()
+        };
+        let known = self
+            .states
+            .get(&tid)
+            .filter(|states| states.iter().all(belongs));
+        if let Some(known) = known {
+            return known.clone();
+        }
+        if self.refreshed_at != self.now {
+            self.refreshed_at = self.now;
+            self.states.clear();
+            for state in thread_states(memory, &python.layout, python.runtime) {
+                self.states
+                    .entry(state.native_id)
+                    .or_default()
+                    .push(state.address);
+            }
+        }
+        self.states.get(&tid).cloned().unwrap_or_default()
+    }
+
+    /// A thread that waits for the interpreter lock sleeps on a futex inside
+    /// the runtime's own variables; one that waits for anything else does not.
+    fn waits_for(&self, files: &ThreadFiles) -> ThreadState {
+        match files.system_call() {
+            Some((libc::SYS_futex, address)) if self.runtime.contains(&address) => {
+                ThreadState::WaitingForGil
+            }
+            _ => ThreadState::Idle,
+        }
+    }
+}

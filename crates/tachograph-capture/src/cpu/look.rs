@@ -1,0 +1,188 @@
+//! One look at one thread: does it run, and if so, make it write down its stack.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tachograph_profile::{Mode, Trigger};
+
+use super::idle::{IdleReader, Place};
+use super::jitter::jittered;
+use super::sampler::Plan;
+use super::watched::Watched;
+use crate::sys::clock;
+use crate::sys::cpu_timer::CpuTimer;
+use crate::sys::handler::SAMPLE_SIGNAL;
+use crate::sys::perf::TrapEvent;
+use crate::sys::signals;
+use crate::sys::threads::ThreadFiles;
+
+/// Ticks with the thread's clock moving after which an unanswered signal is
+/// taken for blocked.
+const PATIENCE_TICKS: u64 = 50;
+
+/// What came of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The thread is there.
+    Alive,
+    /// The thread is no more.
+    Ended,
+}
+
+/// A thread as the sampler sees it from tick to tick.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    /// What the collector knows of it too.
+    pub(crate) thread: Arc<Watched>,
+    files: ThreadFiles,
+    cpu: u64,
+    asked_at: u64,
+    place: Option<Place>,
+    source: Option<Source>,
+}
+
+/// What makes a thread look besides the tick.
+#[derive(Debug)]
+enum Source {
+    Trap(TrapEvent),
+    Timer(#[expect(dead_code, reason = "kept for its drop, which deletes the timer")] CpuTimer),
+}
+
+impl Sight {
+    /// Not looked at yet.
+    pub(crate) fn new(thread: Arc<Watched>) -> Self {
+        let files = ThreadFiles::new(thread.tid);
+        let cpu = thread.cpu_now();
+        thread.slot.pending.store(false, Ordering::Release);
+        Self {
+            thread,
+            files,
+            cpu,
+            asked_at: 0,
+            place: None,
+            source: None,
+        }
+    }
+}
+
+/// Looks at threads the way the plan says.
+#[derive(Debug)]
+pub(crate) struct Looker {
+    plan: Plan,
+    random: fastrand::Rng,
+    idle: Option<IdleReader>,
+}
+
+impl Looker {
+    /// Looks by `plan`.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let idle = (plan.mode == Mode::Wall).then(|| IdleReader::new(plan.max_depth));
+        Self {
+            plan: plan.clone(),
+            random: fastrand::Rng::new(),
+            idle,
+        }
+    }
+
+    /// Whether threads need what native unwinding needs.
+    pub(crate) fn wants_native(&self) -> bool {
+        self.plan.native
+    }
+
+    /// A new tick begins.
+    pub(crate) fn begin(&mut self, now: u64) {
+        if let Some(idle) = &mut self.idle {
+            idle.begin(now);
+        }
+    }
+
+    /// Prepares a thread that has just been found.
+    pub(crate) fn greet(&mut self, sight: &mut Sight) {
+        let (tid, ticket) = (sight.thread.tid, sight.thread.slot.ticket());
+        let first = jittered(&mut self.random, self.plan.interval_ns);
+        sight.source = match self.plan.trigger {
+            Trigger::Tick => None,
+            Trigger::Perf => TrapEvent::start(tid, ticket, first).ok().map(Source::Trap),
+            Trigger::CpuTimer => {
+                CpuTimer::start(tid, SAMPLE_SIGNAL, ticket, first, self.plan.interval_ns)
+                    .ok()
+                    .map(Source::Timer)
+            }
+        };
+    }
+
+    /// Looks at one thread.
+    pub(crate) fn look(&mut self, sight: &mut Sight, now: u64, tick: u64) -> Outcome {
+        let thread = Arc::clone(&sight.thread);
+        let Some(cpu) = clock::thread_cpu(thread.tid) else {
+            return Outcome::Ended;
+        };
+        thread.cpu.store(cpu, Ordering::Release);
+        thread.last_seen.store(now, Ordering::Release);
+        match &sight.source {
+            // The timer fires by itself; all it needs is the clock above.
+            Some(Source::Timer(_)) => return Outcome::Alive,
+            Some(Source::Trap(event)) => {
+                event.set_period(jittered(&mut self.random, self.plan.interval_ns));
+            }
+            None => {}
+        }
+        let moved = cpu != sight.cpu;
+        sight.cpu = cpu;
+        if !moved {
+            self.look_at_waiting(sight, now, cpu);
+            return Outcome::Alive;
+        }
+        let moves = clock::thread_cpu(thread.tid).is_some_and(|again| again != cpu);
+        if moves {
+            return ask(sight, tick, false);
+        }
+        match sight.files.state() {
+            Some(b'R') => ask(sight, tick, true),
+            Some(_) => {
+                self.look_at_waiting(sight, now, cpu);
+                Outcome::Alive
+            }
+            None => Outcome::Alive,
+        }
+    }
+
+    /// In wall mode a waiting thread is read from here, once for as long as it
+    /// stays where it is.
+    fn look_at_waiting(&mut self, sight: &mut Sight, now: u64, cpu: u64) {
+        let Some(idle) = &mut self.idle else { return };
+        let stays = sight.place.as_ref().is_some_and(|place| place.cpu == cpu);
+        if !stays {
+            sight.place = idle.read(&sight.thread, &sight.files, cpu);
+        }
+        if let Some(place) = &sight.place {
+            sight.thread.push_idle(place.look(now));
+        }
+    }
+}
+
+/// Asks a running thread for its stack.
+fn ask(sight: &mut Sight, tick: u64, unless_waiting: bool) -> Outcome {
+    let (thread, slot) = (&sight.thread, sight.thread.slot);
+    if slot.pending.load(Ordering::Acquire) {
+        // Still on its way: the thread waits for a processor, or blocks the signal.
+        if tick.wrapping_sub(sight.asked_at) < PATIENCE_TICKS {
+            return Outcome::Alive;
+        }
+        if sight.files.blocks(SAMPLE_SIGNAL) {
+            thread.deaf.store(true, Ordering::Release);
+            sight.asked_at = tick;
+            return Outcome::Alive;
+        }
+    }
+    slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
+    slot.pending.store(true, Ordering::Release);
+    sight.asked_at = tick;
+    if !signals::queue(thread.tid, SAMPLE_SIGNAL, slot.ticket()) {
+        slot.pending.store(false, Ordering::Release);
+        if clock::thread_cpu(thread.tid).is_none() {
+            return Outcome::Ended;
+        }
+    }
+    Outcome::Alive
+}

@@ -1,0 +1,16 @@
+//! CPU samples: who is looked at, when, and what each look stands for.
+
+mod idle;
+mod jitter;
+mod look;
+mod pages;
+mod roster;
+mod sampler;
+mod trigger;
+mod watched;
+mod weights;
+
+pub(crate) use sampler::{Plan, Sampler};
+pub(crate) use trigger::{Chosen, choose};
+pub(crate) use watched::{IdleLook, Watched};
+pub(crate) use weights::{Window, spread};

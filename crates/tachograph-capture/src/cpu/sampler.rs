@@ -1,0 +1,252 @@
+//! The sampler: a thread of ours that finds the program's threads, sees which
+//! of them run, and makes those look at themselves.
+//!
+//! On every tick each thread's CPU clock is read. One that moved and still
+//! moves is running and gets a signal; one that stands still is left alone, so
+//! a wait is not interrupted; in between the kernel's state letter decides. A
+//! thread that was woken but has not run yet stands just after its system call,
+//! and such a sample is left out: it would give a wait CPU time.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tachograph_profile::{Mode, Trigger};
+
+use super::jitter::Deadlines;
+use super::look::Looker;
+use super::roster::Roster;
+use super::watched::Watched;
+use crate::own;
+use crate::sys::slots::RING_WORDS;
+use crate::sys::{clock, handler, signals, threads};
+use crate::waker::Waker;
+
+/// What the sampler is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Time between two looks at a running thread.
+    pub(crate) interval_ns: u64,
+    /// Which time is sampled.
+    pub(crate) mode: Mode,
+    /// What makes a thread look.
+    pub(crate) trigger: Trigger,
+    /// Native frames too.
+    pub(crate) native: bool,
+    /// Frames kept per stack.
+    pub(crate) max_depth: usize,
+}
+
+/// The slow tick that repairs what user-only performance events cannot see.
+const REPAIR_TICK_NS: u64 = 10_000_000;
+/// CPU timers fire on the kernel's tick, so looking for new threads more often buys nothing.
+const TIMER_TICK_NS: u64 = 4_000_000;
+
+impl Plan {
+    /// Time between two wake-ups of the sampler.
+    fn tick_ns(&self) -> u64 {
+        match self.trigger {
+            Trigger::Tick => self.interval_ns,
+            Trigger::Perf => REPAIR_TICK_NS,
+            Trigger::CpuTimer => self.interval_ns.max(TIMER_TICK_NS),
+        }
+    }
+}
+
+/// What the sampler can say of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SamplerReport {
+    /// How often it woke up.
+    pub(crate) ticks: u64,
+    /// Deadlines it missed altogether.
+    pub(crate) missed: u64,
+    /// Half of the wake-ups came later than this after their deadline.
+    pub(crate) median_lateness_ns: u64,
+    /// CPU time of its thread.
+    pub(crate) own_cpu_ns: u64,
+    /// Threads for which there was no slot.
+    pub(crate) unwatched: u64,
+}
+
+/// The running sampler. Dropping it stops and joins its thread.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    stop: Mutex<bool>,
+    wake: Condvar,
+    watched: Mutex<Vec<Arc<Watched>>>,
+    ticks: AtomicU64,
+    missed: AtomicU64,
+    own_cpu_ns: AtomicU64,
+    unwatched: AtomicU64,
+    /// Lateness of the last ticks, in nanoseconds.
+    lateness: Mutex<Vec<u64>>,
+}
+
+const LATENESS_KEPT: usize = 1024;
+
+impl Sampler {
+    /// Starts sampling by `plan`; `known` are threads watched by a sampler before.
+    pub(crate) fn start(
+        plan: Plan,
+        known: Vec<Arc<Watched>>,
+        collector: Waker,
+    ) -> io::Result<Self> {
+        let inner = Arc::new(Inner {
+            watched: Mutex::new(known.clone()),
+            ..Inner::default()
+        });
+        handler::configure(plan.native, plan.max_depth);
+        handler::arm(plan.trigger == Trigger::Perf);
+        let thread = {
+            let inner = Arc::clone(&inner);
+            let work = move || run(&inner, plan, known, &collector);
+            own::spawn("tacho-sampler", work)?
+        };
+        Ok(Self {
+            inner,
+            thread: Some(thread),
+        })
+    }
+
+    /// The threads that are watched, those that ended and were not released included.
+    pub(crate) fn watched(&self) -> Vec<Arc<Watched>> {
+        lock(&self.inner.watched).clone()
+    }
+
+    /// Forgets an ended thread whose ring has been emptied.
+    pub(crate) fn release(&self, thread: &Arc<Watched>) {
+        lock(&self.inner.watched).retain(|other| !Arc::ptr_eq(other, thread));
+        thread.slot.release();
+    }
+
+    /// How it goes.
+    pub(crate) fn report(&self) -> SamplerReport {
+        let mut lateness = lock(&self.inner.lateness).clone();
+        lateness.sort_unstable();
+        SamplerReport {
+            ticks: self.inner.ticks.load(Ordering::Relaxed),
+            missed: self.inner.missed.load(Ordering::Relaxed),
+            median_lateness_ns: lateness.get(lateness.len() / 2).copied().unwrap_or(0),
+            own_cpu_ns: self.inner.own_cpu_ns.load(Ordering::Relaxed),
+            unwatched: self.inner.unwatched.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether the thread is still at work; it ends early only if it failed.
+    pub(crate) fn is_running(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends sampling and waits until no handler is at work any more.
+    pub(crate) fn stop(&mut self) {
+        *lock(&self.inner.stop) = true;
+        self.inner.wake.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let patience = clock::monotonic() + 20_000_000;
+        for thread in self.watched() {
+            while thread.slot.is_in_use() && clock::monotonic() < patience {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run(inner: &Inner, plan: Plan, known: Vec<Arc<Watched>>, collector: &Waker) {
+    signals::block_all();
+    threads::wake_on_time();
+    let begin = clock::monotonic();
+    let mut deadlines = Deadlines::new(plan.tick_ns(), begin);
+    let mut looker = Looker::new(&plan);
+    let Ok(mut roster) = Roster::new(known) else {
+        return;
+    };
+    roster.discover(&mut looker, inner_sink(inner), begin);
+    let mut native_modules = 0;
+    loop {
+        if !sleep_until(inner, deadlines.next()) {
+            break;
+        }
+        let now = clock::monotonic();
+        note_lateness(inner, now.saturating_sub(deadlines.next()));
+        let missed = deadlines.advance(now);
+        inner.missed.fetch_add(missed, Ordering::Relaxed);
+        let tick = inner.ticks.fetch_add(1, Ordering::Relaxed);
+        if roster.changed() {
+            roster.discover(&mut looker, inner_sink(inner), now);
+        }
+        let fullest = roster.look_at_all(&mut looker, now, tick);
+        if fullest > RING_WORDS / 2 {
+            collector.wake();
+        }
+        if plan.native && tick >= native_modules {
+            crate::native::refresh();
+            native_modules = tick + 1 + 10_000_000 / plan.tick_ns().max(1);
+        }
+        inner
+            .own_cpu_ns
+            .store(clock::own_thread_cpu(), Ordering::Relaxed);
+    }
+    inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
+    inner
+        .own_cpu_ns
+        .store(clock::own_thread_cpu(), Ordering::Relaxed);
+}
+
+/// Where a newly found thread is made known.
+fn inner_sink(inner: &Inner) -> impl FnMut(Arc<Watched>) + '_ {
+    |thread| lock(&inner.watched).push(thread)
+}
+
+/// Sleeps until `deadline` on the monotonic clock; false when told to stop.
+fn sleep_until(inner: &Inner, deadline: u64) -> bool {
+    let mut stop = lock(&inner.stop);
+    loop {
+        if *stop {
+            return false;
+        }
+        let now = clock::monotonic();
+        if now >= deadline {
+            return true;
+        }
+        let left = Duration::from_nanos(deadline - now);
+        stop = inner
+            .wake
+            .wait_timeout(stop, left)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+    }
+}
+
+fn note_lateness(inner: &Inner, lateness: u64) {
+    let mut kept = lock(&inner.lateness);
+    if kept.len() < LATENESS_KEPT {
+        kept.push(lateness);
+    } else {
+        let at = inner.ticks.load(Ordering::Relaxed) as usize % LATENESS_KEPT;
+        if let Some(place) = kept.get_mut(at) {
+            *place = lateness;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

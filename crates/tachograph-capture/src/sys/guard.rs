@@ -1,0 +1,159 @@
+//! Reads of memory that may not be there, from inside a signal handler.
+//!
+//! A read is one load at a known address in a function of our own. When it
+//! faults, our SIGSEGV/SIGBUS handler recognises the address, makes the function
+//! answer "no", and the program never notices. Every other fault goes to the
+//! handler that was there before us, so crashes look as they always did.
+//!
+//! A guarded read takes about 2 ns; asking the kernel (`process_vm_readv`)
+//! takes 1.4 µs. Only the sampled thread reads this way; our own threads ask
+//! the kernel, which needs no handler.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::signals::{Disposition, Installed};
+
+/// What the guarded load answers: `ok` is 1 when `value` was read.
+#[repr(C)]
+struct Answer {
+    value: u64,
+    ok: u64,
+}
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .text.tachograph_guard,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl tachograph_guard_load",
+    ".hidden tachograph_guard_load",
+    ".type tachograph_guard_load,@function",
+    "tachograph_guard_load:",
+    "mov rax, qword ptr [rdi]",
+    "mov edx, 1",
+    "ret",
+    ".size tachograph_guard_load, . - tachograph_guard_load",
+    ".globl tachograph_guard_fault",
+    ".hidden tachograph_guard_fault",
+    "tachograph_guard_fault:",
+    "xor eax, eax",
+    "xor edx, edx",
+    "ret",
+    ".popsection",
+);
+
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".pushsection .text.tachograph_guard,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl tachograph_guard_load",
+    ".hidden tachograph_guard_load",
+    ".type tachograph_guard_load,@function",
+    "tachograph_guard_load:",
+    "ldr x0, [x0]",
+    "mov x1, #1",
+    "ret",
+    ".size tachograph_guard_load, . - tachograph_guard_load",
+    ".globl tachograph_guard_fault",
+    ".hidden tachograph_guard_fault",
+    "tachograph_guard_fault:",
+    "mov x0, #0",
+    "mov x1, #0",
+    "ret",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    fn tachograph_guard_load(address: usize) -> Answer;
+    fn tachograph_guard_fault();
+}
+
+/// Set while our fault handlers are in place; without them nothing is read.
+static ARMED: AtomicBool = AtomicBool::new(false);
+
+static SEGV: Installed = Installed::new(libc::SIGSEGV);
+static BUS: Installed = Installed::new(libc::SIGBUS);
+
+/// The word at `address`, or `None` when it cannot be read.
+///
+/// Context: signal handler. The address must be a multiple of 8, so that the
+/// load never crosses into another page.
+#[inline]
+pub(crate) fn read_u64(address: u64) -> Option<u64> {
+    if !address.is_multiple_of(8) || address < 4096 || !ARMED.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: the only memory access is the guarded load; if it faults, the
+    // armed handler resumes at `tachograph_guard_fault`, which returns `ok: 0`
+    // with the same calling convention and an untouched stack.
+    let answer = unsafe { tachograph_guard_load(address as usize) };
+    (answer.ok == 1).then_some(answer.value)
+}
+
+/// Puts the fault handlers in place; again, if someone replaced them since.
+pub(crate) fn arm() {
+    SEGV.install(
+        on_fault,
+        libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER,
+    );
+    BUS.install(
+        on_fault,
+        libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER,
+    );
+    ARMED.store(true, Ordering::Release);
+}
+
+/// Takes the fault handlers out again, unless someone put theirs on top.
+pub(crate) fn disarm() {
+    ARMED.store(false, Ordering::Release);
+    SEGV.remove();
+    BUS.remove();
+}
+
+/// Turns a fault of the guarded load into a "no"; passes on every other one.
+///
+/// Context: signal handler.
+extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    if super::registers::resume_at_if(
+        context,
+        tachograph_guard_load as *const () as usize,
+        tachograph_guard_fault as *const () as usize,
+    ) {
+        return;
+    }
+    let before = if signal == libc::SIGBUS { &BUS } else { &SEGV };
+    match before.chain(signal, info, context) {
+        Disposition::Called => {}
+        // The instruction faults again and now meets the default action.
+        _ if !super::signals::was_sent(info) => before.restore_default(),
+        Disposition::Ignored => {}
+        Disposition::Default => {
+            before.restore_default();
+            super::signals::raise(signal);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_readable_word_is_read_and_an_unmapped_one_is_not() {
+        arm();
+        let word = Box::new(0x1234_5678_9abc_def0_u64);
+
+        assert_eq!(
+            read_u64(std::ptr::from_ref(&*word) as u64),
+            Some(0x1234_5678_9abc_def0)
+        );
+        assert_eq!(read_u64(8 << 40), None);
+        assert_eq!(read_u64(u64::MAX - 7), None);
+
+        disarm();
+        assert_eq!(read_u64(std::ptr::from_ref(&*word) as u64), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! The operating system, one facility per file, each behind safe functions.
+//!
+//! This is the only module of the crate that may hold `unsafe`.
+#![allow(unsafe_code)]
+
+pub(crate) mod clock;
+pub(crate) mod cpu_timer;
+pub(crate) mod dynamic;
+pub(crate) mod fork;
+pub(crate) mod guard;
+pub(crate) mod handler;
+pub(crate) mod leaked;
+pub(crate) mod native_fork;
+pub(crate) mod native_memory;
+pub(crate) mod native_objects;
+pub(crate) mod native_rules;
+pub(crate) mod native_step;
+pub(crate) mod native_unwind;
+pub(crate) mod perf;
+pub(crate) mod registers;
+pub(crate) mod remote_read;
+pub(crate) mod signals;
+pub(crate) mod slots;
+pub(crate) mod threads;

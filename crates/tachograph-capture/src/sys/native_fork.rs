@@ -1,0 +1,64 @@
+//! Keeps `fork` away while we talk to the dynamic loader.
+//!
+//! The loader's list lock is not reset in a forked child. Were a fork to happen
+//! while our thread holds it, the child would hang in its next `dlopen`. So work
+//! on the list of objects takes a turn, and a fork waits for the turn to end:
+//! some hundred microseconds at most, and only while the list is being rebuilt.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::yield_now;
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+static HOOKED: Once = Once::new();
+
+/// The right to talk to the loader; given back on drop.
+#[derive(Debug)]
+pub(crate) struct Turn(());
+
+impl Turn {
+    /// Waits for the turn. Not for handlers.
+    pub(crate) fn take() -> Self {
+        HOOKED.call_once(|| {
+            // SAFETY: the three functions live as long as this library, which
+            // the interpreter never unloads, and only touch atomics.
+            unsafe {
+                libc::pthread_atfork(
+                    Some(before_fork),
+                    Some(after_in_parent),
+                    Some(after_in_child),
+                )
+            };
+        });
+        wait();
+        Self(())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Release);
+    }
+}
+
+fn wait() {
+    while TAKEN
+        .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+        .is_err()
+    {
+        yield_now();
+    }
+}
+
+extern "C" fn before_fork() {
+    wait();
+}
+
+extern "C" fn after_in_parent() {
+    TAKEN.store(false, Ordering::Release);
+}
+
+extern "C" fn after_in_child() {
+    super::native_rules::forget_readers();
+    TAKEN.store(false, Ordering::Release);
+}

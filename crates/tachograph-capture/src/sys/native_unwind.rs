@@ -1,0 +1,268 @@
+//! Walks the native stack of a thread with the compiler's own unwind tables, so
+//! that code without frame pointers is no obstacle.
+//!
+//! Runs in a signal handler: it allocates nothing, takes no lock, and reads the
+//! stack only through guarded reads. A rule is used for an address only after
+//! the address's object was confirmed to be the one the rule was made for.
+
+use framehop::{
+    CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
+};
+
+use super::guard;
+use super::native_memory;
+use super::native_rules::{Pinned, Rules};
+use super::native_step::{self, Step};
+use super::registers::Interrupted;
+
+/// Frames kept of one stack. Deeper ones are cut at the root and counted as partial.
+pub(crate) const MAX_FRAMES: usize = 256;
+
+/// One native frame as the handler sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NativeRaw {
+    /// An address inside the instruction that runs: where the thread was
+    /// interrupted, or the last byte of the call it has to return from.
+    pub(crate) pc: u64,
+    /// The frame's lowest stack address.
+    pub(crate) sp: u64,
+    /// The first stack address past the frame; equal to `sp` when unknown.
+    pub(crate) cfa: u64,
+    /// Which object holds `pc`; 0 when no known one does.
+    pub(crate) object: u16,
+    /// The frame is an eval loop; set by [`mark_eval_loops`].
+    pub(crate) eval: bool,
+}
+
+impl NativeRaw {
+    /// Address, object and mark in one word: a code word, with [`EVAL_LOOP`]
+    /// above it when the frame is an eval loop.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn word(&self) -> u64 {
+        let mark = if self.eval { EVAL_LOOP } else { 0 };
+        mark | u64::from(self.object & MAX_OBJECT) << PC_BITS | self.pc & PC_MASK
+    }
+}
+
+/// Set in a frame's word when the frame is an eval loop; the rest is its code word.
+pub(crate) const EVAL_LOOP: u64 = 1 << 63;
+/// User addresses have at most this many bits; the object's number is above them.
+pub(crate) const PC_BITS: u32 = 48;
+/// The bits of a code word that are the address.
+pub(crate) const PC_MASK: u64 = (1 << PC_BITS) - 1;
+/// The highest number an object can have.
+pub(crate) const MAX_OBJECT: u16 = u16::MAX >> 1;
+
+/// Marks the frames that hold one of `addresses`, both innermost first.
+///
+/// An address below the stack that is left, or on another stack, is passed over.
+///
+/// Context: signal handler.
+pub(crate) fn mark_eval_loops(frames: &mut [NativeRaw], addresses: impl Iterator<Item = u64>) {
+    let mut from = 0;
+    for address in addresses {
+        let ahead = frames.get_mut(from..).unwrap_or_default();
+        let found = ahead.iter().position(|frame| (frame.sp..frame.cfa).contains(&address));
+        if let Some((index, frame)) = found.and_then(|index| Some((index, ahead.get_mut(index)?))) {
+            frame.eval = true;
+            from += index + 1;
+        }
+    }
+}
+
+/// How far a walk came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unwound {
+    /// Frames written.
+    pub(crate) depth: usize,
+    /// The thread's first function was reached.
+    pub(crate) complete: bool,
+}
+
+/// Working memory of one walk at a time; one per thread that is sampled.
+///
+/// About 35 KB, allocated and touched when it is made.
+pub(crate) struct Scratch {
+    cache: CacheNative<MustNotAllocateDuringUnwind>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            cache: CacheNative::new_in(),
+        }
+    }
+}
+
+/// Writes the stack that begins at `registers` to `out`, innermost first.
+///
+/// `out` bounds the walk, as does [`MAX_FRAMES`]. Before the first
+/// `native::refresh` nothing is written.
+///
+/// Context: signal handler.
+pub(crate) fn unwind(
+    registers: &Interrupted,
+    scratch: &mut Scratch,
+    out: &mut [NativeRaw],
+) -> Unwound {
+    unwind_with(registers, scratch, out, guard::read_u64)
+}
+
+/// The stack of the calling thread, without the frame of this function.
+///
+/// Reads by way of the kernel, so it needs no fault handler.
+#[inline(never)]
+pub(crate) fn unwind_here(scratch: &mut Scratch, out: &mut [NativeRaw]) -> Unwound {
+    let mut unwound = unwind_with(
+        native_step::registers_here(),
+        scratch,
+        out,
+        native_memory::read_word,
+    );
+    if unwound.depth > 0 {
+        out.copy_within(1..unwound.depth, 0);
+        unwound.depth -= 1;
+    }
+    unwound
+}
+
+fn unwind_with(
+    registers: &Interrupted,
+    scratch: &mut Scratch,
+    out: &mut [NativeRaw],
+    mut read: impl FnMut(u64) -> Option<u64>,
+) -> Unwound {
+    let mut unwound = Unwound::default();
+    let Some(rules) = Pinned::current() else {
+        return unwound;
+    };
+    let mut walk = Walk {
+        rules: &rules,
+        cache: &mut scratch.cache,
+        read: &mut read,
+        regs: native_step::unwind_registers(*registers),
+        address: FrameAddress::from_instruction_pointer(registers.ip),
+        confirmed: None,
+        guessed: false,
+    };
+    for frame in out.iter_mut().take(MAX_FRAMES) {
+        let object = walk.object();
+        *frame = walk.frame(object);
+        unwound.depth += 1;
+        match walk.step(object.is_some()) {
+            Step::Caller => frame.cfa = walk.regs.sp().max(frame.sp),
+            // The trampoline was never called; its first byte is its address.
+            Step::Interrupted => frame.pc += 1,
+            Step::Root => {
+                unwound.complete = true;
+                break;
+            }
+            Step::Lost => break,
+        }
+    }
+    unwound
+}
+
+/// A walk in progress.
+struct Walk<'a, R: FnMut(u64) -> Option<u64>> {
+    rules: &'a Rules,
+    cache: &'a mut CacheNative<MustNotAllocateDuringUnwind>,
+    read: &'a mut R,
+    regs: UnwindRegsNative,
+    address: FrameAddress,
+    /// The object confirmed last: its range and number.
+    confirmed: Option<(u64, u64, u16)>,
+    /// The one step by frame pointer through unknown code was taken.
+    guessed: bool,
+}
+
+impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
+    /// The frame the walk stands on.
+    fn frame(&self, object: Option<u16>) -> NativeRaw {
+        let sp = self.regs.sp();
+        let pc = self.address.address_for_lookup();
+        NativeRaw {
+            pc,
+            sp,
+            cfa: sp,
+            object: object.unwrap_or(0),
+        }
+    }
+
+    /// The number of the object the walk stands in at this moment.
+    fn object(&mut self) -> Option<u16> {
+        self.object_of(self.address.address_for_lookup())
+    }
+
+    fn object_of(&mut self, pc: u64) -> Option<u16> {
+        if let Some((start, end, id)) = self.confirmed
+            && (start..end).contains(&pc)
+        {
+            return Some(id);
+        }
+        let known = self.rules.confirm(pc, self.read)?;
+        let found = known.object.found;
+        self.confirmed = Some((found.start, found.end, known.id));
+        Some(known.id)
+    }
+
+    /// Goes to the caller of the frame the walk stands on.
+    fn step(&mut self, known: bool) -> Step {
+        let sp = self.regs.sp();
+        if !known {
+            return self.guess(sp);
+        }
+        let pc = self.address.address();
+        if native_step::is_signal_return(pc, self.read)
+            && let Some(registers) = native_step::interrupted_registers(sp, self.read)
+        {
+            self.regs = native_step::unwind_registers(registers);
+            self.address = FrameAddress::from_instruction_pointer(registers.ip);
+            return Step::Interrupted;
+        }
+        let read = &mut *self.read;
+        let mut read_stack = |address| read(address).ok_or(());
+        match self.rules.engine.unwind_frame(
+            self.address,
+            &mut self.regs,
+            self.cache,
+            &mut read_stack,
+        ) {
+            Ok(None) => Step::Root,
+            Ok(Some(caller)) => self.arrive(caller, sp),
+            Err(_) => Step::Lost,
+        }
+    }
+
+    /// Accepts `caller` as the next frame when the stack really went up.
+    fn arrive(&mut self, caller: u64, sp: u64) -> Step {
+        let up = self.regs.sp() > sp || !self.address.is_return_address() && self.regs.sp() == sp;
+        match FrameAddress::from_return_address(caller) {
+            Some(address) if up && caller > LOWEST_CODE && caller <= PC_MASK => {
+                self.address = address;
+                Step::Caller
+            }
+            _ => Step::Lost,
+        }
+    }
+
+    /// Crosses code nobody describes, such as a JIT's, by its frame pointer:
+    /// once per stack, and only when that leads back to a known object.
+    fn guess(&mut self, sp: u64) -> Step {
+        if std::mem::replace(&mut self.guessed, true) {
+            return Step::Lost;
+        }
+        let Some((registers, caller)) = native_step::by_frame_pointer(&self.regs, self.read) else {
+            return Step::Lost;
+        };
+        if self.object_of(caller.wrapping_sub(1)).is_none() {
+            return Step::Lost;
+        }
+        self.regs = registers;
+        self.arrive(caller, sp)
+    }
+}
+
+/// No code lies below this address.
+const LOWEST_CODE: u64 = 4096;
