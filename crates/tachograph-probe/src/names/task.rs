@@ -1,7 +1,7 @@
 //! The asyncio task an event loop is running, from the handle it calls.
 
-use super::object::{is_called, is_kind_of, is_number, is_text, type_of};
 use super::NameBuf;
+use super::object::{is_called, is_kind_of, is_number, is_text, type_of};
 use crate::layout::Layout;
 use crate::memory::ReadMemory;
 
@@ -52,7 +52,12 @@ pub fn task_of_handle<M: ReadMemory>(memory: &M, layout: &Layout, handle: u64) -
 /// the bound method that woke it up.
 fn task_of_callback<M: ReadMemory>(memory: &M, layout: &Layout, callback: u64) -> Option<u64> {
     let kind = type_of(memory, layout, callback)?;
-    if is_called(memory, layout, kind, b"_asyncio.TaskStepMethWrapper")? {
+    // 3.11 leaves the module out of this one type's name.
+    let wrapper: &[u8] = match layout.minor {
+        ..12 => b"TaskStepMethWrapper",
+        _ => b"_asyncio.TaskStepMethWrapper",
+    };
+    if is_called(memory, layout, kind, wrapper)? {
         return memory.word(callback.wrapping_add(u64::from(layout.step_task)));
     }
     if is_called(memory, layout, kind, b"builtin_function_or_method")? {
