@@ -12,6 +12,7 @@ It then waits until its standard input ends.
 
 import asyncio
 import ctypes
+import linecache
 import sys
 import threading
 
@@ -42,7 +43,7 @@ def count_slowly():
 
 
 def through_generators() -> None:
-    list(value for value in count_slowly())
+    sum(value for value in count_slowly())
 
 
 class Built:
@@ -126,6 +127,12 @@ def threads() -> list[threading.Thread]:
     ]
 
 
+def is_waiting(thread: threading.Thread) -> bool:
+    frame = sys._current_frames()[thread.ident]
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return "waiter.acquire()" in line
+
+
 def say(*facts: object) -> None:
     print(*facts, sep="\t")
 
@@ -153,7 +160,7 @@ if __name__ == "__main__":
         thread.start()
     for _ in started:
         standing.acquire()
-    while any("wait" not in f.f_code.co_name for i, f in sys._current_frames().items() if i != threading.get_ident()):
+    while not all(is_waiting(thread) for thread in started):
         pass
     say_all(started)
     sys.stdin.read()
