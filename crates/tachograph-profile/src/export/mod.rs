@@ -1,1 +1,24 @@
-//! Written next.
+//! A profile in the formats people use.
+//!
+//! Every format is one file and a pure function of `&Profile` over
+//! [`Profile::weights`](crate::Profile::weights), so it serves time and bytes
+//! alike and never knows which source took the samples.
+
+mod collapsed;
+mod doubts;
+#[cfg(test)]
+mod example;
+pub mod format;
+mod formats;
+#[cfg(test)]
+mod golden;
+mod save;
+mod speedscope;
+mod svg;
+
+pub use collapsed::collapsed;
+pub use format::program_name;
+pub use formats::{Format, export};
+pub use save::save;
+pub use speedscope::speedscope;
+pub use svg::svg;

@@ -21,5 +21,6 @@ mod writer;
 
 pub use chunk::VERSION;
 pub use reader::read;
+pub(crate) use save::replace;
 pub use save::{encode, open, write};
 pub use writer::Writer;

@@ -85,7 +85,8 @@ fn write_to(sink: impl Write, profile: &Profile) -> io::Result<()> {
     Ok(())
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Puts `bytes` at `path`, whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link keeps pointing where it did; the file behind it is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let old = fs::metadata(&target).ok();
