@@ -1,27 +1,17 @@
-//! Native stacks: unwinding and names.
+//! Native stacks: which objects are loaded, what their addresses are called,
+//! and where native frames belong between Python frames.
+//!
+//! The walk itself runs in a signal handler and lives in `sys/native_unwind.rs`.
 
-/// One native frame of the calling thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NativeFrame {
-    /// Instruction pointer.
-    pub ip: u64,
-    /// Function name; empty when unknown.
-    pub symbol: String,
-    /// Object file.
-    pub filename: String,
-    /// Distance from the start of the function.
-    pub offset: u64,
-}
+pub(crate) mod elf;
+mod here;
+mod merge;
+mod objects;
+mod role;
+mod symbols;
 
-/// Whether this build and machine can unwind native stacks.
-#[must_use]
-pub fn available() -> bool {
-    false
-}
-
-/// The native stack of the calling thread, innermost first.
-#[must_use]
-pub fn capture_here(max_depth: usize) -> Vec<NativeFrame> {
-    let _ = max_depth;
-    Vec::new()
-}
+pub use here::{NativeFrame, Walked, Walker, capture_here};
+pub use merge::{Alignment, MergeFrame, Merged, MergedStack, merge};
+pub use objects::{available, refresh, unavailable_reason};
+pub use role::{Role, role_of};
+pub use symbols::{NativeSymbol, Symbolizer};

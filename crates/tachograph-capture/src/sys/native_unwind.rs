@@ -63,7 +63,9 @@ pub(crate) fn mark_eval_loops(frames: &mut [NativeRaw], addresses: impl Iterator
     let mut from = 0;
     for address in addresses {
         let ahead = frames.get_mut(from..).unwrap_or_default();
-        let found = ahead.iter().position(|frame| (frame.sp..frame.cfa).contains(&address));
+        let found = ahead
+            .iter()
+            .position(|frame| (frame.sp..frame.cfa).contains(&address));
         if let Some((index, frame)) = found.and_then(|index| Some((index, ahead.get_mut(index)?))) {
             frame.eval = true;
             from += index + 1;
@@ -87,8 +89,9 @@ pub(crate) struct Scratch {
     cache: CacheNative<MustNotAllocateDuringUnwind>,
 }
 
-impl Default for Scratch {
-    fn default() -> Self {
+impl Scratch {
+    /// Fresh working memory. Allocates; not for handlers.
+    pub(crate) fn new() -> Self {
         Self {
             cache: CacheNative::new_in(),
         }
@@ -109,22 +112,14 @@ pub(crate) fn unwind(
     unwind_with(registers, scratch, out, guard::read_u64)
 }
 
-/// The stack of the calling thread, without the frame of this function.
-///
-/// Reads by way of the kernel, so it needs no fault handler.
-#[inline(never)]
-pub(crate) fn unwind_here(scratch: &mut Scratch, out: &mut [NativeRaw]) -> Unwound {
-    let mut unwound = unwind_with(
-        native_step::registers_here(),
-        scratch,
-        out,
-        native_memory::read_word,
-    );
-    if unwound.depth > 0 {
-        out.copy_within(1..unwound.depth, 0);
-        unwound.depth -= 1;
-    }
-    unwound
+/// As [`unwind`], for the calling thread's own stack outside a sampling
+/// handler: reads by way of the kernel, so it needs no fault handler.
+pub(crate) fn unwind_own(
+    registers: &Interrupted,
+    scratch: &mut Scratch,
+    out: &mut [NativeRaw],
+) -> Unwound {
+    unwind_with(registers, scratch, out, native_memory::read_word)
 }
 
 fn unwind_with(
@@ -187,6 +182,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
             sp,
             cfa: sp,
             object: object.unwrap_or(0),
+            eval: false,
         }
     }
 

@@ -1,0 +1,284 @@
+//! Puts the native and the Python frames of one sample into one stack.
+//!
+//! One native frame, the eval loop, runs one *segment* of Python frames. Which
+//! native frames are eval loops is known by stack address: each loop keeps an
+//! object of its own in its C frame, and the walker of the Python stack passes
+//! those objects. No symbol is needed, so it works on stripped interpreters.
+//!
+//! Everything is innermost first. The eval loop's own frame is never shown; its
+//! segment stands in its place.
+
+use std::vec;
+
+use tachograph_probe::walk::{EntryKind, RawFrame};
+
+use super::Role;
+
+/// What the merge needs to know of a native frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeFrame {
+    /// The frame's code word.
+    pub code: u64,
+    /// The frame is an eval loop: it holds an object the Python walker passed.
+    pub eval: bool,
+    /// What it is to a reader.
+    pub role: Role,
+}
+
+/// One frame of the merged stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// The native frame with this code word.
+    Native(u64),
+    /// A Python frame.
+    Python(RawFrame),
+}
+
+/// How well eval loops and segments fitted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    /// Every loop has its segment.
+    Exact,
+    /// More loops than segments.
+    ///
+    /// One too many is a loop that was just entered or is about to leave, so the
+    /// innermost loop is the one without frames. More mean that the Python walk
+    /// ended early; then loops and segments are paired from the innermost on.
+    SpareLoops,
+    /// More segments than loops: the native walk ended early, or another stack
+    /// was switched in. They are paired from the innermost on; segments left
+    /// over stand at the root.
+    SpareSegments,
+}
+
+/// A merged stack, innermost first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedStack {
+    /// The frames to show.
+    pub frames: Vec<Merged>,
+    /// How sure their order is.
+    pub alignment: Alignment,
+}
+
+impl IntoIterator for MergedStack {
+    type Item = Merged;
+    type IntoIter = vec::IntoIter<Merged>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.frames.into_iter()
+    }
+}
+
+/// Merges `native` frames with the walker's `entries`, both innermost first.
+///
+/// A segment is the Python frames up to a boundary entry; it may be empty.
+/// Frames behind the last boundary, on a stack that was cut, are one more.
+///
+/// Shown are: all Python frames; frames of other objects everywhere; functions
+/// of the interpreter only inside the innermost loop and only if their name says
+/// something; the start of the program or thread never, unless there is nothing
+/// else.
+#[must_use]
+pub fn merge(native: &[MergeFrame], entries: &[RawFrame]) -> MergedStack {
+    let segments = entries.split_inclusive(|entry| entry.kind() == EntryKind::Boundary);
+    let count = segments.clone().count();
+    let loops = native.iter().filter(|frame| frame.eval).count();
+    let mut empty_loops = usize::from(loops == count + 1);
+    let mut segments = segments.map(|segment| {
+        segment
+            .iter()
+            .filter(|entry| entry.kind() == EntryKind::Python)
+            .copied()
+            .map(Merged::Python)
+    });
+    let mut frames = Vec::with_capacity(entries.len() + native.len());
+    let mut passed = 0;
+    for frame in native {
+        if !frame.eval {
+            if is_shown(frame.role, Part::of(passed, loops)) {
+                frames.push(Merged::Native(frame.code));
+            }
+            continue;
+        }
+        passed += 1;
+        if empty_loops > 0 {
+            empty_loops -= 1;
+        } else if let Some(segment) = segments.next() {
+            frames.extend(segment);
+        }
+    }
+    frames.extend(segments.flatten());
+    if frames.is_empty() {
+        frames.extend(native.iter().map(|frame| Merged::Native(frame.code)));
+    }
+    let alignment = match loops.cmp(&count) {
+        std::cmp::Ordering::Equal => Alignment::Exact,
+        std::cmp::Ordering::Greater => Alignment::SpareLoops,
+        std::cmp::Ordering::Less => Alignment::SpareSegments,
+    };
+    MergedStack { frames, alignment }
+}
+
+/// Where a native frame stands among the eval loops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Called by the innermost loop.
+    Innermost,
+    /// Between two loops.
+    Between,
+    /// Below the outermost loop.
+    Root,
+    /// On a stack without any loop.
+    Alone,
+}
+
+impl Part {
+    fn of(passed: usize, loops: usize) -> Self {
+        match passed {
+            0 if loops == 0 => Self::Alone,
+            0 => Self::Innermost,
+            passed if passed == loops => Self::Root,
+            _ => Self::Between,
+        }
+    }
+}
+
+fn is_shown(role: Role, part: Part) -> bool {
+    match role {
+        Role::Foreign => true,
+        Role::Telling => matches!(part, Part::Innermost | Part::Alone),
+        Role::Plumbing => false,
+        Role::Startup => matches!(part, Part::Innermost | Part::Between),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A native stack from letters: Foreign, Telling, Plumbing, Startup, eval Loop.
+    /// The code word of a frame is its place.
+    fn native(letters: &str) -> Vec<MergeFrame> {
+        let frame = |(index, letter)| MergeFrame {
+            code: index as u64,
+            eval: letter == 'L',
+            role: match letter {
+                'F' => Role::Foreign,
+                'T' => Role::Telling,
+                'S' => Role::Startup,
+                _ => Role::Plumbing,
+            },
+        };
+        letters.chars().enumerate().map(frame).collect()
+    }
+
+    /// Walker entries from letters: a Python frame each, `|` for a boundary.
+    fn python(letters: &str) -> Vec<RawFrame> {
+        let entry = |letter| match letter {
+            '|' => RawFrame::boundary(8),
+            letter => RawFrame::python(u64::from(u32::from(letter)), 0, 0),
+        };
+        letters.chars().map(entry).collect()
+    }
+
+    /// The merged stack as text: the place of native frames, the letter of Python ones.
+    fn merged(native_letters: &str, python_letters: &str) -> (String, Alignment) {
+        let merged = merge(&native(native_letters), &python(python_letters));
+        let alignment = merged.alignment;
+        let letter = |frame| match frame {
+            Merged::Native(code) => char::from_digit(code as u32, 36).unwrap(),
+            Merged::Python(entry) => char::from(entry.code_address() as u8),
+        };
+        (merged.into_iter().map(letter).collect(), alignment)
+    }
+
+    #[test]
+    fn a_callback_from_c_stands_between_the_python_frames_it_joins() {
+        // A lambda in a loop, called by qsort and its glue, called by f and g.
+        let (stack, alignment) = merged("LPFFPLPS", "l|fg|");
+
+        assert_eq!((stack.as_str(), alignment), ("l23fg", Alignment::Exact));
+    }
+
+    #[test]
+    fn work_of_the_interpreter_shows_in_the_innermost_loop_only() {
+        assert_eq!(merged("TPLTL", "a|b|").0, "0ab");
+    }
+
+    #[test]
+    fn the_start_of_the_program_is_hidden_below_python_but_not_inside_it() {
+        assert_eq!(merged("SLFS", "a|").0, "0a2");
+    }
+
+    #[test]
+    fn a_thread_without_python_keeps_what_it_does() {
+        assert_eq!(merged("FFS", "").0, "01");
+        assert_eq!(merged("S", "").0, "0", "an empty stack says nothing");
+    }
+
+    #[test]
+    fn a_loop_just_entered_has_no_frames_yet() {
+        let (stack, alignment) = merged("LPFLS", "ab|");
+
+        assert_eq!((stack.as_str(), alignment), ("2ab", Alignment::SpareLoops));
+    }
+
+    #[test]
+    fn an_empty_segment_takes_its_loop() {
+        let (stack, alignment) = merged("LFL", "|a|");
+
+        assert_eq!((stack.as_str(), alignment), ("1a", Alignment::Exact));
+    }
+
+    #[test]
+    fn segments_beyond_a_cut_native_stack_stand_at_the_root() {
+        let (stack, alignment) = merged("FLF", "a|bc|");
+
+        assert_eq!(
+            (stack.as_str(), alignment),
+            ("0a2bc", Alignment::SpareSegments)
+        );
+    }
+
+    #[test]
+    fn a_python_walk_that_was_cut_pairs_from_the_innermost() {
+        let (stack, alignment) = merged("FLFLFL", "ab");
+
+        assert_eq!(
+            (stack.as_str(), alignment),
+            ("0ab24", Alignment::SpareLoops)
+        );
+    }
+
+    #[test]
+    fn no_native_frames_leave_the_python_stack_alone() {
+        assert_eq!(merged("", "ab|c|").0, "abc");
+        assert_eq!(merged("", "").0, "");
+    }
+
+    #[test]
+    fn every_python_frame_appears_once_and_in_order_whatever_the_loops() {
+        let mut state = 1u32;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 16) % below) as usize
+        };
+        for _ in 0..2_000 {
+            let natives: String = (0..random(12))
+                .map(|_| ['F', 'T', 'P', 'S', 'L'][random(5)])
+                .collect();
+            let mut walked: String = (0..random(9))
+                .map(|_| ['|', 'x', 'y', 'z'][random(4)])
+                .collect();
+
+            let (stack, _) = merged(&natives, &walked);
+
+            walked.retain(|letter| letter != '|');
+            let shown: String = stack
+                .chars()
+                .filter(|letter| "xyz".contains(*letter))
+                .collect();
+            assert_eq!(shown, walked, "{natives} {walked}");
+        }
+    }
+}
