@@ -35,7 +35,9 @@ struct Key {
 enum Entry {
     Known(Arc<CodeInfo>),
     /// Could not be read; not tried again before this time.
-    Unknown { retry_at: u64 },
+    Unknown {
+        retry_at: u64,
+    },
 }
 
 /// What is known of the code objects on sampled stacks.
@@ -70,7 +72,9 @@ impl CodeCache {
         let info = CodeInfo::read(memory, layout, code, fingerprint).map(Arc::new);
         let entry = match &info {
             Some(info) => Entry::Known(Arc::clone(info)),
-            None => Entry::Unknown { retry_at: now.saturating_add(FAILURE_LIFETIME) },
+            None => Entry::Unknown {
+                retry_at: now.saturating_add(FAILURE_LIFETIME),
+            },
         };
         self.keep(key, entry);
         info

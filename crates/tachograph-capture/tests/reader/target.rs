@@ -20,7 +20,7 @@ pub(crate) fn interpreters() -> Vec<PathBuf> {
 /// Where the target programs are.
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/targets")
+        .join("../../tests/targets")
         .join(name)
 }
 

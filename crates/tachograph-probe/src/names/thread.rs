@@ -1,8 +1,8 @@
 //! What a `threading.Thread` is called.
 
+use super::NameBuf;
 use super::attribute::attribute;
 use super::object::{is_kind_of, is_text};
-use super::NameBuf;
 use crate::layout::Layout;
 use crate::memory::ReadMemory;
 
