@@ -57,7 +57,7 @@ impl Walker {
     pub fn new() -> Self {
         let frames = vec![NativeRaw::default(); MAX_FRAMES].into_boxed_slice();
         Self {
-            scratch: Scratch::new(),
+            scratch: Scratch::default(),
             frames,
         }
     }
@@ -70,15 +70,15 @@ impl Walker {
     #[inline(never)]
     pub fn walk(&mut self, out: &mut [u64]) -> Walked {
         let registers = registers_here();
-        self.walk_from(&registers, out)
+        self.walk_from(registers, out)
     }
 
     /// The callers of the function whose registers these are.
-    fn walk_from(&mut self, registers: &Interrupted, out: &mut [u64]) -> Walked {
+    fn walk_from(&mut self, registers: Interrupted, out: &mut [u64]) -> Walked {
         let unwound = unwind_own(registers, &mut self.scratch, &mut self.frames);
         let callers = self.frames.get(1..unwound.depth).unwrap_or_default();
         for (word, frame) in out.iter_mut().zip(callers) {
-            *word = frame.word();
+            *word = frame.code();
         }
         let complete = unwound.complete && callers.len() <= out.len();
         Walked {
@@ -112,7 +112,7 @@ pub fn capture_here(max_depth: usize) -> Vec<NativeFrame> {
     refresh();
     OWN.with_borrow_mut(|(walker, symbolizer)| {
         let mut words = vec![0; max_depth.min(MAX_FRAMES)];
-        let walked = walker.walk_from(&registers, &mut words);
+        let walked = walker.walk_from(registers, &mut words);
         words.truncate(walked.depth);
         let symbols = symbolizer.resolve(&words);
         let named = |(word, symbol): (u64, Arc<NativeSymbol>)| NativeFrame {

@@ -8,30 +8,26 @@
 //! Everything is innermost first. The eval loop's own frame is never shown; its
 //! segment stands in its place.
 
-use std::vec;
-
-use tachograph_probe::walk::{EntryKind, RawFrame};
+use std::cmp::Ordering;
 
 use super::Role;
 
 /// What the merge needs to know of a native frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MergeFrame {
-    /// The frame's code word.
-    pub code: u64,
+pub struct NativePlace {
     /// The frame is an eval loop: it holds an object the Python walker passed.
-    pub eval: bool,
+    pub boundary: bool,
     /// What it is to a reader.
     pub role: Role,
 }
 
 /// One frame of the merged stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merged {
-    /// The native frame with this code word.
-    Native(u64),
-    /// A Python frame.
-    Python(RawFrame),
+pub enum Place {
+    /// The native frame with this index.
+    Native(usize),
+    /// The Python frame with this index, counted through all segments.
+    Python(usize),
 }
 
 /// How well eval loops and segments fitted together.
@@ -51,72 +47,62 @@ pub enum Alignment {
     SpareSegments,
 }
 
-/// A merged stack, innermost first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MergedStack {
-    /// The frames to show.
-    pub frames: Vec<Merged>,
-    /// How sure their order is.
-    pub alignment: Alignment,
-}
-
-impl IntoIterator for MergedStack {
-    type Item = Merged;
-    type IntoIter = vec::IntoIter<Merged>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.frames.into_iter()
-    }
-}
-
-/// Merges `native` frames with the walker's `entries`, both innermost first.
-///
-/// A segment is the Python frames up to a boundary entry; it may be empty.
-/// Frames behind the last boundary, on a stack that was cut, are one more.
+/// Merges `native` frames with `segments`, the numbers of Python frames per eval
+/// loop, into `out`; all innermost first. A segment may have no frame.
 ///
 /// Shown are: all Python frames; frames of other objects everywhere; functions
 /// of the interpreter only inside the innermost loop and only if their name says
 /// something; the start of the program or thread never, unless there is nothing
 /// else.
-#[must_use]
-pub fn merge(native: &[MergeFrame], entries: &[RawFrame]) -> MergedStack {
-    let segments = entries.split_inclusive(|entry| entry.kind() == EntryKind::Boundary);
-    let count = segments.clone().count();
-    let loops = native.iter().filter(|frame| frame.eval).count();
-    let mut empty_loops = usize::from(loops == count + 1);
-    let mut segments = segments.map(|segment| {
-        segment
-            .iter()
-            .filter(|entry| entry.kind() == EntryKind::Python)
-            .copied()
-            .map(Merged::Python)
+///
+/// ```
+/// use tachograph_capture::native::{Alignment, NativePlace, Place, Role, merge};
+///
+/// // deflate, called by an eval loop that runs two Python frames, in `main`.
+/// let native = [
+///     NativePlace { boundary: false, role: Role::Foreign },
+///     NativePlace { boundary: true, role: Role::Plumbing },
+///     NativePlace { boundary: false, role: Role::Startup },
+/// ];
+/// let mut stack = Vec::new();
+///
+/// assert_eq!(merge(&native, &[2], &mut stack), Alignment::Exact);
+/// assert_eq!(stack, [Place::Native(0), Place::Python(0), Place::Python(1)]);
+/// ```
+pub fn merge(native: &[NativePlace], segments: &[usize], out: &mut Vec<Place>) -> Alignment {
+    out.clear();
+    let loops = native.iter().filter(|frame| frame.boundary).count();
+    let mut empty_loops = usize::from(loops == segments.len() + 1);
+    let mut next = 0;
+    let mut segments_left = segments.iter().map(|count| {
+        let first = next;
+        next += count;
+        (first..next).map(Place::Python)
     });
-    let mut frames = Vec::with_capacity(entries.len() + native.len());
     let mut passed = 0;
-    for frame in native {
-        if !frame.eval {
+    for (index, frame) in native.iter().enumerate() {
+        if !frame.boundary {
             if is_shown(frame.role, Part::of(passed, loops)) {
-                frames.push(Merged::Native(frame.code));
+                out.push(Place::Native(index));
             }
             continue;
         }
         passed += 1;
         if empty_loops > 0 {
             empty_loops -= 1;
-        } else if let Some(segment) = segments.next() {
-            frames.extend(segment);
+        } else if let Some(segment) = segments_left.next() {
+            out.extend(segment);
         }
     }
-    frames.extend(segments.flatten());
-    if frames.is_empty() {
-        frames.extend(native.iter().map(|frame| Merged::Native(frame.code)));
+    out.extend(segments_left.flatten());
+    if out.is_empty() {
+        out.extend((0..native.len()).map(Place::Native));
     }
-    let alignment = match loops.cmp(&count) {
-        std::cmp::Ordering::Equal => Alignment::Exact,
-        std::cmp::Ordering::Greater => Alignment::SpareLoops,
-        std::cmp::Ordering::Less => Alignment::SpareSegments,
-    };
-    MergedStack { frames, alignment }
+    match loops.cmp(&segments.len()) {
+        Ordering::Equal => Alignment::Exact,
+        Ordering::Greater => Alignment::SpareLoops,
+        Ordering::Less => Alignment::SpareSegments,
+    }
 }
 
 /// Where a native frame stands among the eval loops.
@@ -157,11 +143,9 @@ mod tests {
     use super::*;
 
     /// A native stack from letters: Foreign, Telling, Plumbing, Startup, eval Loop.
-    /// The code word of a frame is its place.
-    fn native(letters: &str) -> Vec<MergeFrame> {
-        let frame = |(index, letter)| MergeFrame {
-            code: index as u64,
-            eval: letter == 'L',
+    fn native(letters: &str) -> Vec<NativePlace> {
+        let frame = |letter| NativePlace {
+            boundary: letter == 'L',
             role: match letter {
                 'F' => Role::Foreign,
                 'T' => Role::Telling,
@@ -169,27 +153,29 @@ mod tests {
                 _ => Role::Plumbing,
             },
         };
-        letters.chars().enumerate().map(frame).collect()
+        letters.chars().map(frame).collect()
     }
 
-    /// Walker entries from letters: a Python frame each, `|` for a boundary.
-    fn python(letters: &str) -> Vec<RawFrame> {
-        let entry = |letter| match letter {
-            '|' => RawFrame::boundary(8),
-            letter => RawFrame::python(u64::from(u32::from(letter)), 0, 0),
-        };
-        letters.chars().map(entry).collect()
-    }
-
-    /// The merged stack as text: the place of native frames, the letter of Python ones.
+    /// The merged stack as text: the place of native frames, the letter of
+    /// Python ones. `|` closes a segment.
     fn merged(native_letters: &str, python_letters: &str) -> (String, Alignment) {
-        let merged = merge(&native(native_letters), &python(python_letters));
-        let alignment = merged.alignment;
-        let letter = |frame| match frame {
-            Merged::Native(code) => char::from_digit(code as u32, 36).unwrap(),
-            Merged::Python(entry) => char::from(entry.code_address() as u8),
+        let segments = python_letters.split_inclusive('|');
+        let segments: Vec<usize> = segments
+            .map(|part| part.trim_end_matches('|').len())
+            .collect();
+        let python: Vec<char> = python_letters
+            .chars()
+            .filter(|letter| *letter != '|')
+            .collect();
+        let mut out = vec![Place::Native(99)];
+
+        let alignment = merge(&native(native_letters), &segments, &mut out);
+
+        let letter = |place| match place {
+            Place::Native(index) => char::from_digit(index as u32, 36).unwrap(),
+            Place::Python(index) => python[index],
         };
-        (merged.into_iter().map(letter).collect(), alignment)
+        (out.into_iter().map(letter).collect(), alignment)
     }
 
     #[test]

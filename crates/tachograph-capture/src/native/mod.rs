@@ -11,7 +11,7 @@ mod role;
 mod symbols;
 
 pub use here::{NativeFrame, Walked, Walker, capture_here};
-pub use merge::{Alignment, MergeFrame, Merged, MergedStack, merge};
+pub use merge::{Alignment, NativePlace, Place, merge};
 pub use objects::{available, refresh, unavailable_reason};
-pub use role::{Role, role_of};
+pub use role::{Role, Roles};
 pub use symbols::{NativeSymbol, Symbolizer};

@@ -4,8 +4,6 @@
 //! to see `deflate` and `list_sort`, not the seven functions by which the
 //! interpreter came to call them.
 
-use std::sync::OnceLock;
-
 use super::NativeSymbol;
 use crate::sys::dynamic;
 use crate::sys::native_objects;
@@ -82,33 +80,38 @@ const STARTUP: &[&str] = &[
     "thread_start",
 ];
 
-/// What a frame with this symbol is to a reader, in this process.
-#[must_use]
-pub fn role_of(symbol: &NativeSymbol) -> Role {
-    role_with(symbol, interpreter())
+/// Tells the roles of frames in this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Roles {
+    /// First address of the object that holds the interpreter.
+    interpreter: Option<u64>,
 }
 
-/// First address of the object that holds the interpreter: the one of `_PyRuntime`.
-fn interpreter() -> Option<u64> {
-    static FOUND: OnceLock<u64> = OnceLock::new();
-    if let Some(found) = FOUND.get() {
-        return Some(*found);
+impl Roles {
+    /// Looks for the interpreter: the object that holds `_PyRuntime`.
+    ///
+    /// Asks the dynamic loader; make it once per session.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        native_objects::prepare();
+        let interpreter = dynamic::symbol(c"_PyRuntime")
+            .and_then(|runtime| native_objects::find(runtime as u64))
+            .map(|found| found.start);
+        Self { interpreter }
     }
-    native_objects::prepare();
-    let runtime = dynamic::symbol(c"_PyRuntime")?;
-    let start = native_objects::find(runtime as u64)?.start;
-    Some(*FOUND.get_or_init(|| start))
-}
 
-fn role_with(symbol: &NativeSymbol, interpreter: Option<u64>) -> Role {
-    let name = symbol.known_name();
-    if interpreter.is_some_and(|base| base == symbol.module_base) {
-        return interpreter_role(name);
+    /// The role of a frame with this symbol.
+    #[must_use]
+    pub fn role(&self, symbol: &NativeSymbol) -> Role {
+        let name = symbol.known_name();
+        if self.interpreter == Some(symbol.module_base) {
+            return interpreter_role(name);
+        }
+        if STARTUP.contains(&name) || is_unnamed_startup(symbol) {
+            return Role::Startup;
+        }
+        Role::Foreign
     }
-    if STARTUP.contains(&name) || is_unnamed_startup(symbol) {
-        return Role::Startup;
-    }
-    Role::Foreign
 }
 
 fn interpreter_role(name: &str) -> Role {
@@ -138,7 +141,8 @@ mod tests {
             module_path: format!("/usr/lib/{file}"),
             ..NativeSymbol::default()
         };
-        role_with(&symbol, Some(INTERPRETER))
+        let interpreter = Some(INTERPRETER);
+        Roles { interpreter }.role(&symbol)
     }
 
     #[test]

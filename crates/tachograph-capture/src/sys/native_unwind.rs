@@ -30,48 +30,31 @@ pub(crate) struct NativeRaw {
     pub(crate) cfa: u64,
     /// Which object holds `pc`; 0 when no known one does.
     pub(crate) object: u16,
-    /// The frame is an eval loop; set by [`mark_eval_loops`].
-    pub(crate) eval: bool,
 }
 
 impl NativeRaw {
-    /// Address, object and mark in one word: a code word, with [`EVAL_LOOP`]
-    /// above it when the frame is an eval loop.
+    /// Whether the frame's part of the stack holds `address`.
     ///
     /// Context: signal handler.
-    pub(crate) fn word(&self) -> u64 {
-        let mark = if self.eval { EVAL_LOOP } else { 0 };
-        mark | u64::from(self.object & MAX_OBJECT) << PC_BITS | self.pc & PC_MASK
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        (self.sp..self.cfa).contains(&address)
+    }
+
+    /// The address with its object's number above it, as the `Symbolizer` takes
+    /// it. The top bit is free for the caller.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn code(&self) -> u64 {
+        u64::from(self.object & MAX_OBJECT) << PC_BITS | self.pc & PC_MASK
     }
 }
 
-/// Set in a frame's word when the frame is an eval loop; the rest is its code word.
-pub(crate) const EVAL_LOOP: u64 = 1 << 63;
 /// User addresses have at most this many bits; the object's number is above them.
 pub(crate) const PC_BITS: u32 = 48;
 /// The bits of a code word that are the address.
 pub(crate) const PC_MASK: u64 = (1 << PC_BITS) - 1;
 /// The highest number an object can have.
 pub(crate) const MAX_OBJECT: u16 = u16::MAX >> 1;
-
-/// Marks the frames that hold one of `addresses`, both innermost first.
-///
-/// An address below the stack that is left, or on another stack, is passed over.
-///
-/// Context: signal handler.
-pub(crate) fn mark_eval_loops(frames: &mut [NativeRaw], addresses: impl Iterator<Item = u64>) {
-    let mut from = 0;
-    for address in addresses {
-        let ahead = frames.get_mut(from..).unwrap_or_default();
-        let found = ahead
-            .iter()
-            .position(|frame| (frame.sp..frame.cfa).contains(&address));
-        if let Some((index, frame)) = found.and_then(|index| Some((index, ahead.get_mut(index)?))) {
-            frame.eval = true;
-            from += index + 1;
-        }
-    }
-}
 
 /// How far a walk came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +72,8 @@ pub(crate) struct Scratch {
     cache: CacheNative<MustNotAllocateDuringUnwind>,
 }
 
-impl Scratch {
-    /// Fresh working memory. Allocates; not for handlers.
-    pub(crate) fn new() -> Self {
+impl Default for Scratch {
+    fn default() -> Self {
         Self {
             cache: CacheNative::new_in(),
         }
@@ -105,7 +87,7 @@ impl Scratch {
 ///
 /// Context: signal handler.
 pub(crate) fn unwind(
-    registers: &Interrupted,
+    registers: Interrupted,
     scratch: &mut Scratch,
     out: &mut [NativeRaw],
 ) -> Unwound {
@@ -115,7 +97,7 @@ pub(crate) fn unwind(
 /// As [`unwind`], for the calling thread's own stack outside a sampling
 /// handler: reads by way of the kernel, so it needs no fault handler.
 pub(crate) fn unwind_own(
-    registers: &Interrupted,
+    registers: Interrupted,
     scratch: &mut Scratch,
     out: &mut [NativeRaw],
 ) -> Unwound {
@@ -123,7 +105,7 @@ pub(crate) fn unwind_own(
 }
 
 fn unwind_with(
-    registers: &Interrupted,
+    registers: Interrupted,
     scratch: &mut Scratch,
     out: &mut [NativeRaw],
     mut read: impl FnMut(u64) -> Option<u64>,
@@ -136,7 +118,7 @@ fn unwind_with(
         rules: &rules,
         cache: &mut scratch.cache,
         read: &mut read,
-        regs: native_step::unwind_registers(*registers),
+        regs: native_step::unwind_registers(registers),
         address: FrameAddress::from_instruction_pointer(registers.ip),
         confirmed: None,
         guessed: false,
@@ -182,7 +164,6 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
             sp,
             cfa: sp,
             object: object.unwrap_or(0),
-            eval: false,
         }
     }
 
