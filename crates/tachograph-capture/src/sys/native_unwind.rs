@@ -11,6 +11,7 @@ use framehop::{
 
 use super::guard;
 use super::native_memory;
+use super::native_objects::find;
 use super::native_rules::{Pinned, Rules};
 use super::native_step::{self, Step};
 use super::registers::Interrupted;
@@ -61,7 +62,7 @@ pub(crate) const MAX_OBJECT: u16 = u16::MAX >> 1;
 pub(crate) struct Unwound {
     /// Frames written.
     pub(crate) depth: usize,
-    /// The thread's first function was reached.
+    /// The thread's first function was reached, and no frame was guessed.
     pub(crate) complete: bool,
 }
 
@@ -132,7 +133,7 @@ fn unwind_with(
             // The trampoline was never called; its first byte is its address.
             Step::Interrupted => frame.pc += 1,
             Step::Root => {
-                unwound.complete = true;
+                unwound.complete = !walk.guessed;
                 break;
             }
             Step::Lost => break,
@@ -224,10 +225,14 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
         }
     }
 
-    /// Crosses code nobody describes, such as a JIT's, by its frame pointer:
+    /// Crosses code that no object holds, such as a JIT's, by its frame pointer:
     /// once per stack, and only when that leads back to a known object.
+    ///
+    /// An object that the loader has and the list has not is not guessed
+    /// through: code without frame pointers would lead past its callers.
     fn guess(&mut self, sp: u64) -> Step {
-        if std::mem::replace(&mut self.guessed, true) {
+        let is_in_object = find(self.address.address_for_lookup()).is_some();
+        if std::mem::replace(&mut self.guessed, true) || is_in_object {
             return Step::Lost;
         }
         let Some((registers, caller)) = native_step::by_frame_pointer(&self.regs, self.read) else {
