@@ -131,6 +131,11 @@ impl<W: Write> Writer<W> {
         &self.sink
     }
 
+    /// The sink, to be changed: bytes written to it directly damage the recording.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.sink
+    }
+
     /// Bytes the sink refused and that wait for the next call.
     pub fn waiting_bytes(&self) -> usize {
         self.sections.packed.len()
