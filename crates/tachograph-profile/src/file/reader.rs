@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, Error> {
     let mut chunks = Chunks::new(bytes);
     let mut loading = Loading::default();
     loading.profile.meta = match chunks.next() {
-        Next::Chunk(META | END, json) => serde_json::from_slice(&json)
+        Next::Chunk(META, json) => serde_json::from_slice(&json)
             .map_err(|error| damaged(&format!("its first chunk cannot be read: {error}")))?,
         Next::Chunk(..) => return Err(damaged("it does not begin with its facts")),
         Next::Nothing | Next::Torn => return Err(damaged("it ends before its first chunk")),

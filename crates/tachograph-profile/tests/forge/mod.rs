@@ -2,6 +2,7 @@
 //!
 //! It follows `docs/reference/file-format.md` and shares no code with the
 //! crate, so a change of the format by mistake is noticed here.
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 /// Magic and version.
 const HEAD: usize = 9;
