@@ -6,6 +6,7 @@
 mod aggregate;
 mod function_table;
 mod functions;
+mod gil;
 mod lines;
 mod measure;
 mod origin;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use aggregate::{StackRow, stacks};
 pub use functions::{FunctionRow, functions};
+pub use gil::{GilHolder, gil_holder};
 pub use lines::{LineRow, lines};
 pub use measure::main_measure;
 pub use origin::{Origin, frame_name, place_name};

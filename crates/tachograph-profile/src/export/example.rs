@@ -50,6 +50,12 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
     vec![
         (
             0,
+            3,
+            WaitingForGil,
+            epoch(&[py("Queue.get", QUEUE, 171, 154)]),
+        ),
+        (
+            0,
             14,
             Running,
             epoch(&[
@@ -93,12 +99,6 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
             1,
             RunningWithGil,
             vec![MODULE, py("report", "<string>", 1, 1)],
-        ),
-        (
-            0,
-            3,
-            WaitingForGil,
-            epoch(&[py("Queue.get", QUEUE, 171, 154)]),
         ),
         (
             0,
@@ -148,7 +148,7 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
     ]
 }
 
-/// The job recorded in `mode`: 40 rounds over all stacks.
+/// The job recorded in `mode`: four rounds over all stacks.
 pub(crate) fn training_run(mode: Mode) -> Profile {
     let mut tables = Interner::default();
     let process = tables.track(TrackKind::Process, None, 4242, "train.py", Time(0));

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::example::training_run;
-use super::{Format, export};
+use super::{Format, Style, export, summary};
 use crate::{Measure, Mode, Profile};
 
 fn folder() -> PathBuf {
@@ -68,4 +68,41 @@ fn collapsed_is_what_it_was() {
 fn svg_is_what_it_was() {
     let profile = training_run(Mode::Cpu);
     compare("train.svg", &exported(&profile, Format::Svg, None));
+}
+
+#[test]
+fn the_summary_of_cpu_time_is_what_it_was() {
+    let profile = training_run(Mode::Cpu);
+    let style = Style {
+        width: 130,
+        ..Style::default()
+    };
+    compare("train.summary.txt", summary(&profile, &style).as_bytes());
+}
+
+#[test]
+fn the_summary_of_wall_time_is_what_it_was() {
+    let profile = training_run(Mode::Wall);
+    let style = Style {
+        width: 90,
+        ..Style::default()
+    };
+    compare(
+        "train.wall.summary.txt",
+        summary(&profile, &style).as_bytes(),
+    );
+}
+
+#[test]
+fn a_recording_of_this_release_stays_readable() {
+    let profile = training_run(Mode::Cpu);
+    let name = "train.tacho";
+    if std::env::var_os("TACHOGRAPH_WRITE_GOLDEN").is_some() {
+        let bytes = exported(&profile, Format::Tacho, None);
+        fs::write(folder().join(name), bytes).unwrap();
+    }
+
+    let read = crate::file::open(&folder().join(name)).unwrap();
+
+    assert_eq!(read, profile);
 }

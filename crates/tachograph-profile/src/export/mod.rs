@@ -12,8 +12,11 @@ pub mod format;
 mod formats;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod laws;
 mod save;
 mod speedscope;
+mod summary;
 mod svg;
 
 pub use collapsed::collapsed;
@@ -21,4 +24,5 @@ pub use format::program_name;
 pub use formats::{Format, export};
 pub use save::save;
 pub use speedscope::speedscope;
+pub use summary::{Style, summary};
 pub use svg::svg;

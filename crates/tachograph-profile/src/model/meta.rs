@@ -12,7 +12,10 @@ pub struct Meta {
     pub started_unix_ns: i64,
     /// How long the recording is.
     pub duration_ns: u64,
-    /// CPU time of the whole process during the recording, in nanoseconds.
+    /// Where a part of a recording begins; 0 for a whole one.
+    pub from_ns: u64,
+    /// CPU time of the whole process during the recording, in nanoseconds; 0
+    /// for a part of one, where only the sampled threads are known.
     pub process_cpu_ns: u64,
     /// Process that was recorded.
     pub pid: u32,

@@ -12,8 +12,9 @@ impl Profile {
     ///
     /// Samples keep their whole weight. A span that reaches over an edge is
     /// cut there; a block that is freed at `to` or later is live, because at
-    /// the end of this stretch it was. The recording lasts until `to`. What
-    /// was lost is known only for the whole recording, and is kept.
+    /// the end of this stretch it was. The part says where it begins and lasts
+    /// until `to`. What was lost is known only for the whole recording, and is
+    /// kept.
     ///
     /// ```
     /// use tachograph_profile::{Profile, Time};
@@ -25,13 +26,21 @@ impl Profile {
     ///
     /// assert_eq!(middle.samples.len(), 1);
     /// assert_eq!(middle.samples[0].time, Time(10));
-    /// assert_eq!(middle.meta.duration_ns, 20);
+    /// assert_eq!((middle.meta.from_ns, middle.meta.duration_ns), (10, 20));
     /// ```
     #[must_use]
     pub fn between(&self, from: Time, to: Time) -> Self {
         let inside = |time: Time| from <= time && time < to;
         let mut part = self.without_events();
         part.meta.duration_ns = self.meta.duration_ns.min(to.0);
+        part.meta.from_ns = from.0.clamp(
+            self.meta.from_ns,
+            part.meta.duration_ns.max(self.meta.from_ns),
+        );
+        if part.meta.from_ns != self.meta.from_ns || part.meta.duration_ns != self.meta.duration_ns
+        {
+            part.meta.process_cpu_ns = 0;
+        }
         part.samples
             .extend(self.samples.iter().filter(|sample| inside(sample.time)));
         for block in self.allocations.iter().filter(|block| inside(block.time)) {

@@ -1,0 +1,149 @@
+//! The whole report, put together from its sections.
+
+use super::data::{data_section, empty_section};
+use super::ink::{Ink, Line, Style};
+use super::tables::code_section;
+use super::time::{elapsed_ns, is_wall, main_thread, main_thread_section, threads_section};
+use crate::analyze::{ThreadRow, main_measure, threads};
+use crate::export::format::{duration, program_name};
+use crate::{Measure, Profile};
+
+/// Where the time of `profile` went, for a terminal.
+///
+/// ```
+/// use tachograph_profile::Profile;
+/// use tachograph_profile::export::{Style, summary};
+///
+/// let profile = Profile::from_stacks(&[(0, 3_000_000, &[("main", "train.py", 12)])]);
+/// let text = summary(&profile, &Style::default());
+/// assert!(text.contains("100 %  3.0 ms  main  train.py:12"));
+/// ```
+#[must_use]
+pub fn summary(profile: &Profile, style: &Style) -> String {
+    let style = *style;
+    let rows = threads(profile);
+    let mut sections = vec![vec![heading(profile, &rows)]];
+    if profile.samples.is_empty() {
+        sections.push(empty_section(profile, style));
+    } else {
+        let main = main_thread(profile, &rows);
+        if let Some(main) = main {
+            sections.push(main_thread_section(profile, main, style));
+        }
+        sections.push(threads_section(profile, &rows, style));
+        sections.push(code_section(profile, code_measure(profile, main), style));
+        sections.push(data_section(profile, style));
+    }
+    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
+    let texts: Vec<_> = sections
+        .map(|lines| {
+            let lines: Vec<_> = lines.iter().map(|line| line.render(style)).collect();
+            lines.join("\n")
+        })
+        .collect();
+    texts.join("\n\n")
+}
+
+/// `tachograph · train.py · 12.4 s · 18.1 s CPU (1.46 cores)`
+fn heading(profile: &Profile, rows: &[ThreadRow]) -> Line {
+    let elapsed = elapsed_ns(profile);
+    let sampled: u64 = rows.iter().map(|row| row.cpu_ns).sum();
+    let cpu = if profile.meta.process_cpu_ns > 0 {
+        profile.meta.process_cpu_ns
+    } else {
+        sampled
+    };
+    let mut facts = format!(" · {} · {} CPU", duration(elapsed), duration(cpu));
+    if elapsed > 0 {
+        facts.push_str(&format!(" ({:.2} cores)", cpu as f64 / elapsed as f64));
+    }
+    Line::default()
+        .put(Ink::Faint, "tachograph · ")
+        .put(Ink::Strong, program_name(&profile.meta))
+        .put(Ink::Plain, facts)
+}
+
+/// CPU time tells most; a program that waits more than it works is told by
+/// elapsed time, if that was sampled.
+fn code_measure(profile: &Profile, main: Option<&ThreadRow>) -> Measure {
+    let worked = main.is_some_and(|row| row.running_ns.saturating_mul(2) >= row.wall_ns);
+    let has_cpu = profile.weights(Measure::CpuTime).next().is_some();
+    if is_wall(profile) && worked && has_cpu {
+        return Measure::CpuTime;
+    }
+    main_measure(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::example::training_run;
+    use crate::{CpuSettings, Meta, Mode, Settings};
+
+    fn empty(mode: Mode, duration_ns: u64) -> Profile {
+        let cpu = CpuSettings {
+            mode,
+            interval_ns: 10_000_000,
+            ..CpuSettings::default()
+        };
+        Profile {
+            meta: Meta {
+                duration_ns,
+                process_cpu_ns: 400_000,
+                settings: Settings { cpu: Some(cpu) },
+                ..Meta::default()
+            },
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn a_short_recording_without_samples_says_why_and_what_to_do() {
+        let text = summary(&empty(Mode::Cpu, 3_000_000), &Style::default());
+
+        assert!(
+            text.contains("3 ms is too short for an interval of 10 ms"),
+            "{text}"
+        );
+        assert!(
+            text.contains("lower interval_ms or record longer"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_sleeping_program_is_told_about_wall_mode() {
+        let text = summary(&empty(Mode::Cpu, 3_000_000_000), &Style::default());
+
+        assert!(text.contains("400 µs of CPU time is too short"), "{text}");
+        assert!(text.contains("mode=\"wall\""), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for mode in [Mode::Cpu, Mode::Wall] {
+            let profile = training_run(mode);
+            for width in [60, 80, 100, 120, 160, 300] {
+                let style = Style {
+                    width,
+                    ..Style::default()
+                };
+                let text = summary(&profile, &style);
+                for line in text.lines() {
+                    assert!(line.chars().count() <= width, "{width} columns: {line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_unicode_everything_is_ascii() {
+        let style = Style {
+            color: false,
+            width: 100,
+            unicode: false,
+        };
+
+        assert!(summary(&training_run(Mode::Wall), &style).is_ascii());
+    }
+}

@@ -1,0 +1,151 @@
+//! How the program's threads spent their time.
+
+use super::ink::{Ink, Line, Style, bar};
+use crate::analyze::{ThreadRow, WaitingAt, gil_holder, place_name};
+use crate::export::format::{share, short_duration, short_percent};
+use crate::{FrameKind, Mode, Profile, TrackId};
+
+/// Threads that are listed; the rest is one line.
+const MOST_THREADS: usize = 8;
+
+/// Columns of a bar.
+fn bar_columns(style: Style) -> usize {
+    if style.columns() < 100 { 12 } else { 20 }
+}
+
+/// How long the recording, or the part of it that is shown, took.
+pub(super) fn elapsed_ns(profile: &Profile) -> u64 {
+    let meta = &profile.meta;
+    meta.duration_ns.saturating_sub(meta.from_ns)
+}
+
+/// The thread the program started on.
+pub(super) fn main_thread<'a>(profile: &Profile, rows: &'a [ThreadRow]) -> Option<&'a ThreadRow> {
+    let pid = u64::from(profile.meta.pid);
+    rows.iter()
+        .find(|row| pid != 0 && row.os_id == pid)
+        .or_else(|| rows.iter().find(|row| row.name == "MainThread"))
+        .or_else(|| rows.iter().min_by_key(|row| row.track))
+}
+
+/// Elapsed time was sampled, so waiting is known and not only inferred.
+pub(super) fn is_wall(profile: &Profile) -> bool {
+    let cpu = profile.meta.settings.cpu.as_ref();
+    cpu.is_some_and(|cpu| cpu.mode == Mode::Wall)
+}
+
+/// What the main thread did: on CPU, waiting for the GIL, waiting.
+pub(super) fn main_thread_section(profile: &Profile, row: &ThreadRow, style: Style) -> Vec<Line> {
+    let mut states = Vec::new();
+    let whole;
+    if is_wall(profile) {
+        whole = row.wall_ns;
+        states.push(("on CPU", row.running_ns, String::new()));
+        if row.gil_wait_ns > 0 {
+            states.push(("GIL", row.gil_wait_ns, held_by(profile, row.track)));
+        }
+        let place = row.waiting_at.as_ref();
+        let place = place.map_or_else(String::new, |at| mostly(profile, at));
+        states.push(("waiting", row.idle_ns, place));
+        let known: u64 = states.iter().map(|(_, ns, _)| *ns).sum();
+        let unknown = whole.saturating_sub(known);
+        if share(unknown, whole) >= 0.01 {
+            states.push(("unknown", unknown, String::new()));
+        }
+    } else {
+        whole = elapsed_ns(profile).max(row.cpu_ns);
+        let off = whole - row.cpu_ns;
+        states.push(("on CPU", row.cpu_ns, String::new()));
+        let hint = if share(off, whole) >= 0.25 {
+            "mode=\"wall\" shows what it waited for".to_owned()
+        } else {
+            String::new()
+        };
+        states.push(("off CPU", off, hint));
+    }
+    let mut lines = Vec::new();
+    for (index, (name, ns, more)) in states.into_iter().enumerate() {
+        let title = if index == 0 { "MAIN THREAD" } else { "" };
+        let line = Line::indented(2)
+            .left(Ink::Strong, title, 14)
+            .left(Ink::Plain, name, 9)
+            .put(Ink::Bar, bar(share(ns, whole), bar_columns(style), style))
+            .right(Ink::Plain, &short_percent(ns, whole), 7)
+            .right(Ink::Plain, &short_duration(ns), 9);
+        lines.push(if more.is_empty() {
+            line
+        } else {
+            line.put(Ink::Faint, format!("   {more}"))
+        });
+    }
+    lines
+}
+
+/// All threads that were seen, when there are several.
+pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Style) -> Vec<Line> {
+    let seen: Vec<_> = rows.iter().filter(|row| row.samples > 0).collect();
+    if seen.len() < 2 {
+        return Vec::new();
+    }
+    let (shown, rest) = seen.split_at(seen.len().min(MOST_THREADS));
+    let name = shown.iter().map(|row| row.name.chars().count()).max();
+    let name = name.unwrap_or(0).clamp(12, 28);
+    let wall = is_wall(profile);
+    let heading = Line::indented(2).left(Ink::Strong, "THREADS", name + 2);
+    let mut lines = vec![if wall {
+        heading
+            .right(Ink::Faint, "on CPU", 8)
+            .right(Ink::Faint, "GIL", 8)
+            .right(Ink::Faint, "waiting", 9)
+    } else {
+        heading.put(Ink::Faint, "share of CPU time")
+    }];
+    let cpu: u64 = rows.iter().map(|row| row.cpu_ns).sum();
+    for row in shown {
+        let line = Line::indented(3).left(Ink::Plain, &row.name, name + 1);
+        lines.push(if wall {
+            wall_row(profile, row, line)
+        } else {
+            line.put(
+                Ink::Bar,
+                bar(share(row.cpu_ns, cpu), bar_columns(style), style),
+            )
+            .right(Ink::Plain, &short_percent(row.cpu_ns, cpu), 7)
+            .right(Ink::Plain, &short_duration(row.cpu_ns), 9)
+        });
+    }
+    if !rest.is_empty() {
+        let used = rest.iter().map(|row| row.cpu_ns).sum();
+        let text = format!("and {} more, {} CPU", rest.len(), short_duration(used));
+        lines.push(Line::indented(3).put(Ink::Faint, text));
+    }
+    lines
+}
+
+fn wall_row(profile: &Profile, row: &ThreadRow, line: Line) -> Line {
+    let line = line
+        .right(Ink::Plain, &short_percent(row.running_ns, row.wall_ns), 8)
+        .right(Ink::Plain, &short_percent(row.gil_wait_ns, row.wall_ns), 8)
+        .right(Ink::Plain, &short_percent(row.idle_ns, row.wall_ns), 9);
+    match &row.waiting_at {
+        Some(at) => line.put(Ink::Faint, format!("   {}", mostly(profile, at))),
+        None => line,
+    }
+}
+
+fn mostly(profile: &Profile, at: &WaitingAt) -> String {
+    let file = place_name(&profile.meta.roots, FrameKind::Python, &at.file);
+    match (file, at.line) {
+        ("", _) => format!("mostly {}", at.function),
+        (file, 0) => format!("mostly {}  {file}", at.function),
+        (file, line) => format!("mostly {}  {file}:{line}", at.function),
+    }
+}
+
+fn held_by(profile: &Profile, track: TrackId) -> String {
+    let Some(holder) = gil_holder(profile, track) else {
+        return String::new();
+    };
+    let part = short_percent(holder.held_ns, holder.waited_ns);
+    format!("held by {} ({part})", holder.name)
+}
