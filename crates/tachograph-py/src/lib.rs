@@ -1,1 +1,29 @@
-//! Written next.
+//! The Python module `tachograph._native`: conversions only.
+//!
+//! Every function takes plain Python values, releases the interpreter lock
+//! where it works, and hands back plain values. What a user sees, with its
+//! checks and documentation, is the Python package around it.
+#![forbid(unsafe_code)]
+
+mod client;
+mod columns;
+mod errors;
+mod facts;
+mod native;
+mod recording;
+mod rows;
+mod text;
+
+/// The compiled half of tachograph. Private: its names change without notice.
+#[pyo3::pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::client::Client;
+    #[pymodule_export]
+    use crate::native::{capture_native_stack, native_available};
+    #[pymodule_export]
+    use crate::recording::{Recording, format_of};
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "its name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

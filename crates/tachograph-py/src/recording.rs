@@ -1,0 +1,287 @@
+//! A recording, decoded when it is first asked for something.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use tachograph_profile::analyze::{self, main_measure};
+use tachograph_profile::export::{self, Format, Style};
+use tachograph_profile::file;
+use tachograph_profile::{Measure, Mode, Profile, Time};
+
+use crate::columns::{Built, Columns, FrameIn, SampleColumns};
+use crate::errors::{from_profile, guarded, unknown_word};
+use crate::facts;
+use crate::rows::{self, FunctionRow, LineRow, NoteRow, ThreadRow};
+use crate::text::{Text, texts};
+
+/// What `pickle` wants: a function and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, String));
+
+/// A finished recording. Immutable; every view of it is a new one.
+#[pyclass(frozen, module = "tachograph._native")]
+pub(crate) struct Recording {
+    name: String,
+    encoded: OnceLock<Vec<u8>>,
+    profile: OnceLock<Arc<Profile>>,
+}
+
+impl Recording {
+    /// A recording that is read from `bytes` when it is first needed.
+    pub(crate) fn from_encoded(bytes: Vec<u8>, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            encoded: OnceLock::from(bytes),
+            profile: OnceLock::new(),
+        }
+    }
+
+    fn from_profile(profile: Profile, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            encoded: OnceLock::new(),
+            profile: OnceLock::from(Arc::new(profile)),
+        }
+    }
+
+    /// The decoded recording. Two threads that ask at once may both decode;
+    /// the first result stays.
+    fn profile(&self) -> PyResult<Arc<Profile>> {
+        if let Some(profile) = self.profile.get() {
+            return Ok(Arc::clone(profile));
+        }
+        let bytes = self.encoded.get().map_or(&[][..], Vec::as_slice);
+        let profile = file::read(bytes, &self.name).map_err(from_profile)?;
+        Ok(Arc::clone(self.profile.get_or_init(|| Arc::new(profile))))
+    }
+
+    /// Runs `work` on the decoded recording without the interpreter lock.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Profile) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        guarded(|| py.detach(|| work(&*self.profile()?)))
+    }
+}
+
+#[pymethods]
+impl Recording {
+    /// Reads a recording from a file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        guarded(|| {
+            let profile = py.detach(|| file::open(&path)).map_err(from_profile)?;
+            Ok(Self::from_profile(profile, &path.display().to_string()))
+        })
+    }
+
+    /// Takes the bytes of a recording file.
+    #[staticmethod]
+    fn from_bytes(data: &[u8], name: &str) -> Self {
+        Self::from_encoded(data.to_vec(), name)
+    }
+
+    /// Builds a recording from samples made in Python.
+    #[staticmethod]
+    #[pyo3(signature = (
+        *, frames, stacks, threads, tasks, columns, mode, interval_ns, started_unix_ns,
+        duration_ns, dropped_samples, python_version, platform,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments, one per fact")]
+    fn from_samples(
+        py: Python<'_>,
+        frames: Vec<FrameIn>,
+        stacks: Vec<Vec<u32>>,
+        threads: Vec<(u64, Option<Text>)>,
+        tasks: Vec<Text>,
+        columns: SampleColumns,
+        mode: &str,
+        interval_ns: u64,
+        started_unix_ns: i64,
+        duration_ns: u64,
+        dropped_samples: u64,
+        python_version: Text,
+        platform: Text,
+    ) -> PyResult<Self> {
+        let built = Built {
+            frames,
+            stacks,
+            threads,
+            tasks: texts(tasks),
+            columns,
+            mode: crate::client::mode_named(mode)?,
+            interval_ns,
+            started_unix_ns,
+            duration_ns,
+            dropped_samples,
+            python_version: python_version.0,
+            platform: platform.0,
+        };
+        guarded(|| py.detach(|| Ok(Self::from_profile(built.into_profile()?, "the profile"))))
+    }
+
+    /// The recording as the bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        if self.encoded.get().is_none() {
+            let bytes = self.with(py, |profile| Ok(file::encode(profile)))?;
+            let _ = self.encoded.set(bytes);
+        }
+        Ok(PyBytes::new(
+            py,
+            self.encoded.get().map_or(&[][..], Vec::as_slice),
+        ))
+    }
+
+    /// How many samples there are.
+    #[getter]
+    fn sample_count(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |profile| Ok(profile.samples.len()))
+    }
+
+    /// How long the recording is.
+    #[getter]
+    fn duration_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |profile| Ok(profile.meta.duration_ns))
+    }
+
+    /// The facts around the recording, as JSON.
+    fn meta(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |profile| facts::meta(&profile.meta))
+    }
+
+    /// What is missing, as JSON.
+    fn loss(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |profile| facts::loss(&profile.loss))
+    }
+
+    /// What a reader should know: time, warning or not, sentence.
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<NoteRow>> {
+        self.with(py, |profile| Ok(rows::notes(profile)))
+    }
+
+    /// Distinct frames, stacks, threads and tasks, and the samples as columns.
+    fn columns(&self, py: Python<'_>) -> PyResult<Columns> {
+        self.with(py, |profile| Ok(Columns::of(profile)))
+    }
+
+    /// Where `measure` went, by function.
+    fn functions(&self, py: Python<'_>, measure: Option<&str>) -> PyResult<Vec<FunctionRow>> {
+        let measure = measure_named(measure)?;
+        self.with(py, |profile| {
+            let found =
+                analyze::functions(profile, measure.unwrap_or_else(|| main_measure(profile)));
+            Ok(found.into_iter().map(rows::function).collect())
+        })
+    }
+
+    /// Where `measure` went, by line.
+    fn lines(&self, py: Python<'_>, measure: Option<&str>) -> PyResult<Vec<LineRow>> {
+        let measure = measure_named(measure)?;
+        self.with(py, |profile| {
+            let found = analyze::lines(profile, measure.unwrap_or_else(|| main_measure(profile)));
+            Ok(found.into_iter().map(rows::line).collect())
+        })
+    }
+
+    /// What each thread was up to.
+    fn threads(&self, py: Python<'_>) -> PyResult<Vec<ThreadRow>> {
+        self.with(py, |profile| {
+            let found = analyze::threads(profile);
+            Ok(found.into_iter().map(rows::thread).collect())
+        })
+    }
+
+    /// One screen of text that answers where the time went.
+    #[pyo3(signature = (*, color, width, unicode))]
+    fn summary(
+        &self,
+        py: Python<'_>,
+        color: bool,
+        width: usize,
+        unicode: bool,
+    ) -> PyResult<String> {
+        let style = Style {
+            color,
+            width,
+            unicode,
+        };
+        self.with(py, |profile| Ok(export::summary(profile, &style)))
+    }
+
+    /// The recording in another format.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        format: &str,
+        measure: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let measure = measure_named(measure)?;
+        let bytes = self.with(py, |profile| {
+            let format = Format::from_name(format).map_err(from_profile)?;
+            export::export(profile, format, measure).map_err(from_profile)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes the recording to a file, in `format` or in the one its name says.
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        measure: Option<&str>,
+    ) -> PyResult<()> {
+        let measure = measure_named(measure)?;
+        self.with(py, |profile| {
+            let format = format.map(Format::from_name).transpose();
+            let format = format.map_err(from_profile)?;
+            export::save(profile, &path, format, measure).map_err(from_profile)
+        })
+    }
+
+    /// The part of the recording from `from_ns` up to `to_ns`.
+    fn between(&self, py: Python<'_>, from_ns: u64, to_ns: u64) -> PyResult<Self> {
+        self.with(py, |profile| {
+            let part = profile.between(Time(from_ns), Time(to_ns));
+            Ok(Self::from_profile(part, &self.name))
+        })
+    }
+
+    /// Pickles and copies as the bytes of its file.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let rebuild = slf.getattr("from_bytes")?;
+        let recording = slf.get();
+        Ok((rebuild, (recording.to_bytes(py)?, recording.name.clone())))
+    }
+}
+
+/// The measure called `name` in the API; `None` leaves the choice to the profile.
+fn measure_named(name: Option<&str>) -> PyResult<Option<Measure>> {
+    const KNOWN: &str = "\"cpu\", \"wall\" or \"samples\"";
+    Ok(match name {
+        None => None,
+        Some("cpu") => Some(Measure::CpuTime),
+        Some("wall") => Some(Measure::WallTime),
+        Some("samples") => Some(Measure::Samples),
+        Some(other) => return Err(unknown_word("measure", other, KNOWN)),
+    })
+}
+
+/// Which time the samples stand for.
+pub(crate) fn mode_of(profile: &Profile) -> Mode {
+    profile
+        .meta
+        .settings
+        .cpu
+        .as_ref()
+        .map_or(Mode::Cpu, |cpu| cpu.mode)
+}
+
+/// The name of the format that the ending of `path` stands for.
+#[pyfunction]
+pub(crate) fn format_of(path: PathBuf) -> Option<&'static str> {
+    Format::from_path(&path).map(Format::name)
+}

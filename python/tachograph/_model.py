@@ -1,0 +1,125 @@
+"""The data classes of the CPU profiler, small and plain.
+
+They are made when somebody looks at them: the recording itself lives in Rust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "AggregatedStack",
+    "Frame",
+    "NativeFrame",
+    "ProfilerStats",
+    "Sample",
+    "StackTrace",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place on a stack.
+
+    Attributes:
+        function_name: Qualified name of the function.
+        filename: Source file, or the object file of a native frame.
+        lineno: The line that was running; 0 when unknown.
+        is_native: It is machine code, not Python.
+    """
+
+    function_name: str
+    filename: str
+    lineno: int
+    is_native: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at one thread.
+
+    Attributes:
+        timestamp_ns: Nanoseconds since profiling started.
+        thread_id: The id the operating system knows the thread by.
+        thread_name: Its name, if it has one.
+        frames: The stack, outermost call first.
+        task_name: The asyncio task that was running, if any.
+        weight_ns: The time this look stands for; ``None`` means one interval.
+    """
+
+    timestamp_ns: int
+    thread_id: int
+    thread_name: str | None
+    frames: Sequence[Frame]
+    task_name: str | None = None
+    weight_ns: int | None = None
+
+
+@dataclass
+class ProfilerStats:
+    """Figures of a running profiler.
+
+    Attributes:
+        collected_samples: Samples kept so far.
+        dropped_samples: Samples lost so far: no room, or unreadable.
+        duration_ms: How long it has been running.
+        overhead_estimate_pct: CPU time that sampling costs, per hundred of the
+            CPU time it watches. Measured.
+    """
+
+    collected_samples: int
+    dropped_samples: int
+    duration_ms: float
+    overhead_estimate_pct: float
+
+
+@dataclass(frozen=True)
+class StackTrace:
+    """A distinct stack of one thread.
+
+    Attributes:
+        frames: The stack, outermost call first.
+        thread_id: The id the operating system knows the thread by.
+        thread_name: Its name, if it has one.
+    """
+
+    frames: tuple[Frame, ...]
+    thread_id: int
+    thread_name: str | None = None
+
+
+@dataclass
+class AggregatedStack:
+    """A distinct stack of one thread and how often it was seen.
+
+    Attributes:
+        frames: The stack, outermost call first.
+        thread_id: The id the operating system knows the thread by.
+        thread_name: Its name, if it has one.
+        count: How many samples had exactly this stack.
+    """
+
+    frames: Sequence[Frame]
+    thread_id: int
+    thread_name: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFrame:
+    """A frame of machine code.
+
+    Attributes:
+        ip: Instruction pointer.
+        symbol: Name of the function; empty when unknown.
+        filename: Object file.
+        offset: Distance from the start of the function.
+        resolved: The name is known.
+    """
+
+    ip: int
+    symbol: str
+    filename: str
+    offset: int
+    resolved: bool

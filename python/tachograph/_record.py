@@ -1,0 +1,133 @@
+"""The everyday door: record a block or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from types import TracebackType
+from typing import Any, overload
+
+from ._decorate import Calls, inside
+from ._recording import Recording
+from ._settings import Settings
+from ._types import Mode, P, R, Trigger
+from ._window import Window
+
+
+@overload
+def record(path: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def record(
+    path: str | PathLike[str] | None = None,
+    *,
+    interval_ms: int = 10,
+    mode: Mode = "cpu",
+    heap: bool = True,
+    heap_rate_kb: int = 512,
+    machine: bool = True,
+    native: bool = True,
+    source: bool = True,
+    trigger: Trigger = "auto",
+    memory_limit_mb: int = 100,
+) -> Record: ...
+
+
+def record(
+    path: Any = None,
+    *,
+    interval_ms: int = 10,
+    mode: Mode = "cpu",
+    heap: bool = True,
+    heap_rate_kb: int = 512,
+    machine: bool = True,
+    native: bool = True,
+    source: bool = True,
+    trigger: Trigger = "auto",
+    memory_limit_mb: int = 100,
+) -> Any:
+    """Record a block or every call of a function.
+
+    This release records CPU samples with Python and native frames. The heap
+    and the machine are not recorded yet: their arguments are accepted, so that
+    a program need not change when they are.
+
+    Args:
+        path: File to write while recording, so that a program that is killed
+            leaves what it had. ``.tacho`` is the recording itself; ``.svg``,
+            ``.json`` and ``.collapsed`` are written at the end. Without a path
+            the recording stays in memory.
+        interval_ms: Time between two looks at a running thread.
+        mode: ``"cpu"`` samples time on a processor, ``"wall"`` elapsed time.
+        heap: Not recorded in this release.
+        heap_rate_kb: Not used in this release.
+        machine: Not recorded in this release.
+        native: Take frames of C, C++ and Rust code too, where they can be had.
+        source: Keep the text of own source files that are on a stack.
+        trigger: What makes the sampler look; the recording says which and why.
+        memory_limit_mb: Room for samples in memory.
+
+    Returns:
+        A block to enter with ``with``, which gives the ``Recording``, or a
+        decorator. As a decorator the file holds the latest call.
+
+    Raises:
+        ValueError: An argument is out of range.
+        PermissionError: ``path`` cannot be written.
+        TachographError: This interpreter or machine cannot be sampled.
+
+    Example:
+        >>> with tachograph.record("run.tacho") as recording:
+        ...     total = sum(i * i for i in range(1_000_000))
+        >>> print(recording.summary())
+    """
+    function = path if callable(path) else None
+    if heap_rate_kb < 1:
+        raise ValueError(f"heap_rate_kb must be >= 1, not {heap_rate_kb}")
+    settings = Settings(
+        interval_ms=interval_ms,
+        memory_limit_mb=memory_limit_mb,
+        mode=mode,
+        trigger=trigger,
+        native=native,
+        source=source,
+    )
+    block = Record(settings, None if function is not None else path)
+    return block if function is None else block(function)
+
+
+class Record:
+    """What ``record()`` returns: a block for ``with``, and a decorator.
+
+    It can be entered again and again; each time makes a recording of its own.
+    """
+
+    __slots__ = ("_path", "_settings", "_windows")
+
+    def __init__(self, settings: Settings, path: str | PathLike[str] | None) -> None:
+        self._settings = settings
+        self._path = path
+        self._windows: list[Window] = []
+
+    def __enter__(self) -> Recording:
+        window = self._open_window()
+        self._windows.append(window)
+        return Recording._of(window)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        window = self._windows.pop()
+        if window.is_own:  # a forked child leaves its parent's block
+            window.finish()
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Return `function` with every call recorded."""
+        return inside(Calls(self._open_window), function)
+
+    def _open_window(self) -> Window:
+        return Window(self._settings, self._path, fallback="tacho")

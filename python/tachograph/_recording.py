@@ -1,0 +1,218 @@
+"""Questions a user asks of a recording, in plain calls."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from ._native import Recording as NativeRecording
+from ._rows import FunctionRow, LineRow, Note, Place, ThreadRow
+from .exceptions import TachographError
+
+if TYPE_CHECKING:
+    from ._profile import Profile
+    from ._types import Format, Measure
+    from ._window import Window
+
+__all__ = ["Recording", "open"]
+
+_FOREVER_NS = (1 << 63) - 1
+_PLAIN_WIDTH = 110
+
+
+class Recording:
+    """What was recorded; made by ``record()`` and ``open()``.
+
+    While ``record()`` is running only ``duration`` and ``sample_count`` answer,
+    and change. Afterwards nothing changes any more.
+
+    Example:
+        >>> with tachograph.record() as recording:
+        ...     total = sum(i * i for i in range(1_000_000))
+        >>> print(recording.summary())
+        >>> recording.functions()[0].function
+    """
+
+    __slots__ = ("_finished", "_window")
+
+    def __init__(self) -> None:
+        raise TypeError("a Recording is made by tachograph.record() or tachograph.open()")
+
+    @classmethod
+    def _of(cls, source: NativeRecording | Window) -> Recording:
+        """Return a recording that is finished, or will be with its window."""
+        recording = cls.__new__(cls)
+        recording._finished = source if isinstance(source, NativeRecording) else None
+        recording._window = None if isinstance(source, NativeRecording) else source
+        return recording
+
+    _finished: NativeRecording | None
+    _window: Window | None
+
+    @property
+    def _native(self) -> NativeRecording:
+        if self._finished is None:
+            window = self._window
+            if window is None or window.is_open:
+                raise TachographError(
+                    "the recording is still running; leave the `with` block first"
+                )
+            self._finished = window.finish()
+        return self._finished
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._native,)
+
+    def __repr__(self) -> str:
+        state = "" if self._finished is not None or self._window is None else ", running"
+        return f"<Recording: {self.duration:.3f} s, {self.sample_count} samples{state}>"
+
+    @property
+    def duration(self) -> float:
+        """How long the recording is, in seconds."""
+        figures = self._live()
+        return (self._native.duration_ns if figures is None else figures[2]) / 1e9
+
+    @property
+    def sample_count(self) -> int:
+        """How many samples were taken."""
+        figures = self._live()
+        return self._native.sample_count if figures is None else figures[0]
+
+    def _live(self) -> tuple[int, int, int, float, int] | None:
+        """Figures of a recording that is still running."""
+        return None if self._window is None else self._window.stats()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The facts: start, command, interpreter, machine, settings and what came of them."""
+        meta: dict[str, Any] = json.loads(self._native.meta())
+        return meta
+
+    @property
+    def loss(self) -> dict[str, int]:
+        """What is missing, by kind; all zeros when nothing is."""
+        loss: dict[str, int] = json.loads(self._native.loss())
+        return loss
+
+    @property
+    def notes(self) -> list[Note]:
+        """What a reader should know, in order of time."""
+        return [Note(time / 1e9, warning, text) for time, warning, text in self._native.notes()]
+
+    @property
+    def mode(self) -> str:
+        """``"cpu"`` or ``"wall"``: which time the samples stand for."""
+        cpu = self.meta["settings"]["cpu"]
+        return str(cpu["mode"]) if cpu else "cpu"
+
+    @property
+    def profile(self) -> Profile:
+        """The samples as plain objects, as ``stop()`` returns them."""
+        from ._profile import Profile
+
+        return Profile._of(self._native)
+
+    def summary(self, *, color: bool = False, width: int | None = None) -> str:
+        """Return one screen of text that answers where the time went.
+
+        Args:
+            color: Use terminal colours.
+            width: Columns to fill; by default those of the terminal.
+        """
+        return self._native.summary(
+            color=color, width=_terminal_width() if width is None else width, unicode=_is_unicode()
+        )
+
+    def functions(self, *, measure: Measure | None = None) -> list[FunctionRow]:
+        """Return where the time went by function, heaviest ``self_weight`` first.
+
+        A function that is several times on one stack counts once in its total.
+
+        Args:
+            measure: ``"cpu"`` or ``"wall"`` nanoseconds, or ``"samples"``; by
+                default the time that was sampled.
+        """
+        return [FunctionRow(*row) for row in self._native.functions(measure)]
+
+    def lines(self, *, measure: Measure | None = None) -> list[LineRow]:
+        """Return where the time went by line of code, heaviest ``self_weight`` first.
+
+        Args:
+            measure: As for ``functions()``.
+        """
+        return [LineRow(*row) for row in self._native.lines(measure)]
+
+    def threads(self) -> list[ThreadRow]:
+        """Return what each thread was up to, the busiest first."""
+        return [
+            ThreadRow(*row[:-1], None if row[-1] is None else Place(*row[-1]))
+            for row in self._native.threads()
+        ]
+
+    def between(self, start: float, end: float) -> Recording:
+        """Return the part from ``start`` up to ``end``, in seconds since the start.
+
+        Raises:
+            ValueError: ``end`` comes before ``start``, or one is no time.
+        """
+        if not 0 <= start <= end:
+            raise ValueError(f"between() needs 0 <= start <= end, not {start!r} and {end!r}")
+        return Recording._of(self._native.between(_nanoseconds(start), _nanoseconds(end)))
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        format: Format | None = None,
+        *,
+        measure: Measure | None = None,
+    ) -> None:
+        """Write the recording to a file.
+
+        Args:
+            path: The file. It appears whole or not at all.
+            format: ``"tacho"`` (the recording itself), ``"speedscope"``,
+                ``"collapsed"`` or ``"svg"``. By default the extension of
+                ``path`` says it, and an unknown one means Speedscope.
+            measure: What an export shows; by default the time that was
+                sampled, and counts for collapsed stacks.
+
+        Raises:
+            ValueError: Unknown format or measure.
+            OSError: The file cannot be written; the recording stays as it is.
+        """
+        self._native.save(path, format, measure)
+
+
+def open(path: str | PathLike[str]) -> Recording:
+    """Return the recording in a file that tachograph wrote.
+
+    The file of a program that was killed is read as far as it goes.
+
+    Raises:
+        RecordingError: The file is missing, is not a recording, or is damaged.
+    """
+    return Recording._of(NativeRecording.open(path))
+
+
+def _rebuild(native: NativeRecording) -> Recording:
+    return Recording._of(native)
+
+
+def _nanoseconds(seconds: float) -> int:
+    return min(_FOREVER_NS, round(min(seconds, 1e10) * 1e9))
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((_PLAIN_WIDTH, 40)).columns
+
+
+def _is_unicode() -> bool:
+    """Whether what we print can hold bars and dots beyond ASCII."""
+    import sys
+
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return "utf" in encoding.lower()

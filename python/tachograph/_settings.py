@@ -1,0 +1,71 @@
+"""What a door asks of the session, checked before anything starts."""
+
+from __future__ import annotations
+
+import operator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+MODES = ("cpu", "wall")
+TRIGGERS = ("auto", "tick", "perf", "cpu-timer")
+
+# The ends of what makes sense: an hour between two looks, a terabyte of room.
+LONGEST_INTERVAL_MS = 3_600_000
+LARGEST_LIMIT_MB = 1 << 20
+DEEPEST_STACK = 4096
+
+
+class Settings:
+    """How one door wants to be served."""
+
+    __slots__ = (
+        "interval_ms",
+        "max_depth",
+        "memory_limit_mb",
+        "mode",
+        "native",
+        "source",
+        "trigger",
+    )
+
+    def __init__(
+        self,
+        *,
+        interval_ms: SupportsIndex,
+        memory_limit_mb: SupportsIndex,
+        mode: str = "cpu",
+        trigger: str = "auto",
+        max_depth: SupportsIndex = 512,
+        native: bool = False,
+        source: bool = True,
+    ) -> None:
+        self.interval_ms = _whole("interval_ms", interval_ms, LONGEST_INTERVAL_MS)
+        self.memory_limit_mb = _whole("memory_limit_mb", memory_limit_mb, LARGEST_LIMIT_MB)
+        self.max_depth = _whole("max_depth", max_depth, DEEPEST_STACK)
+        self.mode = _word("mode", mode, MODES)
+        self.trigger = _word("trigger", trigger, TRIGGERS)
+        self.native = bool(native)
+        self.source = bool(source)
+
+
+def _whole(name: str, value: SupportsIndex, most: int) -> int:
+    """Return `value` as an int between 1 and `most`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be >= 1, not {number}")
+    if number > most:
+        raise ValueError(f"{name} must be <= {most}, not {number}")
+    return number
+
+
+def _word(name: str, value: str, known: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the `known` words."""
+    if value not in known:
+        choices = ", ".join(map(repr, known))
+        raise ValueError(f"{name} must be one of {choices}, not {value!r}")
+    return value

@@ -1,0 +1,13 @@
+"""Words that arguments take, for type checkers. Imported by them only, or late."""
+
+from __future__ import annotations
+
+from typing import Literal, ParamSpec, TypeVar
+
+Mode = Literal["cpu"] | Literal["wall"]
+Trigger = Literal["auto"] | Literal["tick"] | Literal["perf"] | Literal["cpu-timer"]
+Measure = Literal["cpu"] | Literal["wall"] | Literal["samples"]
+Format = Literal["speedscope"] | Literal["collapsed"] | Literal["svg"] | Literal["tacho"]
+
+P = ParamSpec("P")
+R = TypeVar("R")

@@ -1,0 +1,158 @@
+"""A door's window on the session: opened, asked for figures, finished once.
+
+Every open window is known here, so that a program that exits while recording
+still leaves its file, and a forked child does not take its parent's windows
+for its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from _thread import RLock
+
+from . import _host
+from ._native import Client, format_of
+from ._paths import writable_path
+from .exceptions import TachographError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ._native import Recording as NativeRecording
+    from ._native import _Stats
+    from ._settings import Settings
+
+_MB = 1 << 20
+
+_lock = RLock()
+_open_windows: dict[int, Window] = {}
+_exit_hook_is_set = False
+
+
+class Window:
+    """A stretch of time that one door records.
+
+    Args:
+        settings: How to record.
+        path: Where the result goes when the window is finished.
+        fallback: The format of a file whose name does not say one.
+    """
+
+    __slots__ = ("_client", "_finished", "_finishing", "_format", "_pid", "path", "settings")
+
+    def __init__(
+        self,
+        settings: Settings,
+        path: str | PathLike[str] | None = None,
+        *,
+        fallback: str = "speedscope",
+    ) -> None:
+        self.settings = settings
+        self.path = None if path is None else writable_path(path)
+        self._format = None if self.path is None else format_of(self.path) or fallback
+        self._pid = os.getpid()
+        self._finished: NativeRecording | None = None
+        self._finishing = RLock()
+        self._client = Client.open(
+            interval_ns=settings.interval_ms * 1_000_000,
+            mode=settings.mode,
+            trigger=settings.trigger,
+            native=settings.native,
+            max_depth=settings.max_depth,
+            # Only a recording can be written while it is made.
+            path=self.path if self._format == "tacho" else None,
+            memory_limit_bytes=settings.memory_limit_mb * _MB,
+            source=settings.source,
+            python=_host.python_facts(),
+            command=_host.command(),
+            roots=_host.roots(),
+            thread_names=_host.thread_names(),
+        )
+        _remember(self)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process opened it; false in a forked child."""
+        return self._pid == os.getpid()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still recording."""
+        return self._finished is None and self.is_own
+
+    def stats(self) -> _Stats | None:
+        """Return live figures, or ``None`` once it is finished."""
+        return self._client.stats() if self.is_open else None
+
+    def finish(self) -> NativeRecording:
+        """Close the window and return what it recorded; again and again the same.
+
+        A result that cannot be written to its file is announced with a
+        ``RuntimeWarning`` and stays in memory.
+        """
+        if not self.is_own:
+            raise TachographError(
+                f"this window belongs to process {self._pid}, which forked this one; "
+                "start a new one here"
+            )
+        with self._finishing:
+            if self._finished is None:
+                names = _host.thread_names()
+                self._finished, _, file_error = self._client.finish(names)
+                _forget(self)
+                self._deliver(self._finished, file_error)
+            return self._finished
+
+    def _deliver(self, recording: NativeRecording, file_error: str | None) -> None:
+        """Write the file, unless it was written while recording."""
+        if self.path is None:
+            return
+        problem = file_error
+        if self._format != "tacho":
+            try:
+                recording.save(self.path, self._format, None)
+            except (OSError, TachographError) as error:
+                problem = str(error)
+        if problem is not None:
+            _warn(
+                f"{self.path!r} is not complete: {problem}; "
+                "the result is kept in memory, save it elsewhere"
+            )
+
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, RuntimeWarning, stacklevel=5)
+
+
+def _remember(window: Window) -> None:
+    global _exit_hook_is_set
+    with _lock:
+        _open_windows[id(window)] = window
+        if not _exit_hook_is_set:
+            atexit.register(_finish_all)
+            _exit_hook_is_set = True
+
+
+def _forget(window: Window) -> None:
+    with _lock:
+        _open_windows.pop(id(window), None)
+
+
+def _finish_all() -> None:
+    """Finish what is still open, so that its file is complete."""
+    for window in list(_open_windows.values()):
+        window.finish()
+
+
+def _forget_all() -> None:
+    """Start afresh in a forked child; another thread may have held the lock."""
+    global _lock
+    _lock = RLock()
+    _open_windows.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
