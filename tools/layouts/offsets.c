@@ -38,11 +38,13 @@ static void thread_states(void)
     FIELD(thread_native_id, PyThreadState, native_thread_id);
 #if PY_VERSION_HEX < 0x030D0000
     VALUE(thread_size, sizeof(PyThreadState));
+    FIELD(thread_stack_top, PyThreadState, datastack_top);
     FIELD(thread_frame, PyThreadState, cframe);
     FIELD(cframe_frame, _PyCFrame, current_frame);
     FIELD(cframe_previous, _PyCFrame, previous);
 #else
     VALUE(thread_size, sizeof(_PyThreadStateImpl));
+    FIELD(thread_stack_top, PyThreadState, datastack_top);
     FIELD(thread_frame, PyThreadState, current_frame);
     VALUE(cframe_frame, 0);
     VALUE(cframe_previous, 0);
@@ -85,6 +87,8 @@ static void frames(void)
 static void code_objects(void)
 {
     FIELD(code_units, PyVarObject, ob_size);
+    FIELD(code_locals, PyCodeObject, co_nlocalsplus);
+    FIELD(code_stack, PyCodeObject, co_stacksize);
     FIELD(code_flags, PyCodeObject, co_flags);
     FIELD(code_first_line, PyCodeObject, co_firstlineno);
     FIELD(code_filename, PyCodeObject, co_filename);

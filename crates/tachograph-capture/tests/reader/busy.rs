@@ -77,9 +77,9 @@ fn a_program_stopped_anywhere_shows_only_stacks_that_can_be() {
         }
         drop(commands);
         shell.wait().unwrap();
-        // Generators that yield just then; 0.2 % was measured on 3.12.
+        // 36,000 stops gave none; the promise is at most 0.3 %.
         assert!(
-            unreadable <= STOPS / 50,
+            unreadable <= STOPS / 300,
             "{version}: {unreadable} of {STOPS} unreadable"
         );
     }

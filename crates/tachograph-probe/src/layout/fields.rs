@@ -25,6 +25,8 @@ pub struct Layout {
     pub thread_native_id: u32,
     /// `PyThreadState`: its whole size, private part included.
     pub thread_size: u32,
+    /// `PyThreadState`: where the next frame of the data stack would begin.
+    pub thread_stack_top: u32,
     /// `PyThreadState`: the innermost frame; before 3.13 the innermost C frame.
     pub thread_frame: u32,
     /// `_PyCFrame`, before 3.13: the innermost frame.
@@ -51,6 +53,10 @@ pub struct Layout {
     pub largest_owner: u32,
     /// `PyCodeObject`: how many two-byte units its bytecode has.
     pub code_units: u32,
+    /// `PyCodeObject`: how many local variables of any kind.
+    pub code_locals: u32,
+    /// `PyCodeObject`: `co_stacksize`.
+    pub code_stack: u32,
     /// `PyCodeObject`: `co_flags`.
     pub code_flags: u32,
     /// `PyCodeObject`: `co_firstlineno`.

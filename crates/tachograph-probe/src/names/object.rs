@@ -26,7 +26,7 @@ pub(super) fn type_of<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -
 /// Whether the type at `kind` is called `name`.
 ///
 /// A type made in Python is called by its bare name, one made in C by its full one.
-pub(super) fn is_called<M: ReadMemory>(
+pub(crate) fn is_called<M: ReadMemory>(
     memory: &M,
     layout: &Layout,
     kind: u64,

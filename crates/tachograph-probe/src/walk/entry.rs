@@ -6,6 +6,15 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// The tag of an entry lies above its address.
 const TAG_SHIFT: u32 = 56;
 
+/// No address of a process lies above this on the platforms we know.
+const HIGHEST_ADDRESS: u64 = 1 << 47;
+
+/// Whether `address` can be that of a frame or an object.
+#[inline]
+pub(super) fn is_plausible(address: u64) -> bool {
+    address != 0 && address & 7 == 0 && address < HIGHEST_ADDRESS
+}
+
 /// What an entry stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {

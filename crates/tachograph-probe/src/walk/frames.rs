@@ -1,6 +1,6 @@
 //! Follows the chain of frames and decides whether to believe it.
 
-use super::{RawFrame, Walk, WalkState};
+use super::{RawFrame, Walk, WalkState, data_stack, is_plausible};
 use crate::code;
 use crate::layout::Layout;
 use crate::memory::ReadMemory;
@@ -11,8 +11,8 @@ use crate::memory::ReadMemory;
 /// Covers the default recursion limit of 1000; each step costs about 5 ns.
 const EXTRA_HOPS: usize = 1024;
 
-/// No address of a process lies above this on the platforms we know.
-const HIGHEST_ADDRESS: u64 = 1 << 47;
+/// `owner` of a frame that lies on the data stack.
+const DATA_STACK: u8 = 0;
 
 /// `owner` of a frame that lives inside a generator or coroutine.
 const GENERATOR: u8 = 1;
@@ -46,6 +46,8 @@ pub fn walk<M: ReadMemory>(
         python_frames: 0,
         last: LastFrame::default(),
         coroutine_handle: 0,
+        first_loop_is_empty: false,
+        first_on_data_stack: 0,
     };
     walker.whole_stack().unwrap_or(Walk::UNREADABLE)
 }
@@ -61,15 +63,14 @@ struct LastFrame {
 }
 
 /// How following one chain ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Chain {
     /// At its last frame.
     Ended,
     /// At the last step allowed.
     Longer,
-    /// At something that cannot be a frame.
+    /// At something that cannot be a frame, or be there.
     Broken,
-    /// Its first eval loop does not fit the C frame it hangs on.
-    Unsettled,
 }
 
 /// One link of the chain.
@@ -90,13 +91,17 @@ struct Walker<'a, M> {
     python_frames: usize,
     last: LastFrame,
     coroutine_handle: u64,
+    /// Whether the innermost eval loop has no frame.
+    first_loop_is_empty: bool,
+    /// The innermost frame that is on the data stack, or 0.
+    first_on_data_stack: u64,
 }
 
 impl<M: ReadMemory> Walker<'_, M> {
     fn whole_stack(&mut self) -> Option<Walk> {
         let first = self.word(self.tstate, self.layout.thread_frame)?;
         let chain = if self.layout.has_cframes() {
-            self.start_at_cframe(first)?
+            self.start_at_cframe(first)
         } else {
             self.follow(first, 0, None)
         };
@@ -107,31 +112,69 @@ impl<M: ReadMemory> Walker<'_, M> {
                 self.last = LastFrame::default();
                 Some(self.finish())
             }
-            Chain::Ended | Chain::Broken | Chain::Unsettled => None,
+            Chain::Ended | Chain::Broken => None,
         }
     }
 
-    /// Starts at a C frame, or else at the one around it.
+    /// Starts at a C frame, or where that cannot be, at the data stack.
     ///
-    /// An eval loop publishes its C frame a few instructions before it stores
-    /// the frame in it. In that window the C frame holds what an earlier call
-    /// left on the stack. The new frame has not begun yet, so the stack as the
-    /// program sees it is the one of the C frame around.
-    fn start_at_cframe(&mut self, cframe: u64) -> Option<Chain> {
+    /// An eval loop publishes its C frame a few instructions before it fills it
+    /// in. In that window the C frame holds what an earlier call left there. The
+    /// new frame has not begun, so the stack as the program sees it is the one
+    /// before the call.
+    fn start_at_cframe(&mut self, cframe: u64) -> Chain {
+        let chain = self.settled(cframe).unwrap_or(Chain::Broken);
+        let can_be = match chain {
+            Chain::Ended => self.may_end_here() && self.begins_innermost(),
+            Chain::Longer => self.begins_innermost(),
+            Chain::Broken => false,
+        };
+        if can_be {
+            return chain;
+        }
+        let Some(frame) = data_stack::innermost(self.memory, self.layout, self.tstate) else {
+            return Chain::Broken;
+        };
+        let loop_began = chain == Chain::Broken || self.first_loop_is_empty;
+        self.forget();
+        if loop_began {
+            self.boundary(cframe);
+        }
+        self.follow(frame, self.cframe_around(cframe, frame), None)
+    }
+
+    /// The C frame around `cframe`, if it can be that of `frame`; else 0, and
+    /// 3.11 has no boundaries for this stack.
+    fn cframe_around(&self, cframe: u64, frame: u64) -> u64 {
+        let around = self.word(cframe, self.layout.cframe_previous).unwrap_or(0);
+        let holds = self.word(around, self.layout.cframe_frame) == Some(frame);
+        if holds { around } else { 0 }
+    }
+
+    /// Follows the chain of a C frame if it fits the C frame around it.
+    fn settled(&mut self, cframe: u64) -> Option<Chain> {
         let frame = self.word(cframe, self.layout.cframe_frame)?;
         let around = self.word(cframe, self.layout.cframe_previous)?;
         if around == 0 {
             return Some(self.follow(frame, cframe, None));
         }
         let caller = self.word(around, self.layout.cframe_frame)?;
-        match self.follow(frame, cframe, Some(caller)) {
-            Chain::Unsettled => {
-                self.forget();
-                self.boundary(cframe);
-                Some(self.follow(caller, around, None))
-            }
-            settled => Some(settled),
+        if frame == 0 && caller != 0 {
+            return None;
         }
+        Some(self.follow(frame, cframe, Some(caller)))
+    }
+
+    /// Whether the chain begins at the innermost frame, where that is in doubt.
+    ///
+    /// A loop without a frame of its own has just begun or is about to end. Then
+    /// what it says of its caller may be left over from an earlier call.
+    fn begins_innermost(&self) -> bool {
+        if !self.first_loop_is_empty || self.first_on_data_stack == 0 {
+            return true;
+        }
+        let first = self.first_on_data_stack;
+        data_stack::is_innermost(self.memory, self.layout, self.tstate, first) == Some(true)
     }
 
     /// Forgets what a chain left behind that turned out not to be one.
@@ -141,6 +184,8 @@ impl<M: ReadMemory> Walker<'_, M> {
         self.python_frames = 0;
         self.last = LastFrame::default();
         self.coroutine_handle = 0;
+        self.first_loop_is_empty = false;
+        self.first_on_data_stack = 0;
     }
 
     /// Follows the chain that begins at `frame`.
@@ -151,22 +196,11 @@ impl<M: ReadMemory> Walker<'_, M> {
         let mut frame = first;
         for _ in 0..self.out.len().saturating_add(EXTRA_HOPS) {
             if frame == 0 {
-                let must_settle = frame == first || !self.layout.has_shims();
-                return if must_settle && caller.is_some() {
-                    Chain::Unsettled
-                } else {
-                    Chain::Ended
-                };
+                return Chain::Ended;
             }
-            let Some(step) = self.step(frame, &mut cframe) else {
-                return if caller.is_some() {
-                    Chain::Unsettled
-                } else {
-                    Chain::Broken
-                };
-            };
+            let Some(step) = self.step(frame, &mut cframe) else { return Chain::Broken };
             if step.closes_loop && caller.take().is_some_and(|caller| caller != step.previous) {
-                return Chain::Unsettled;
+                return Chain::Broken;
             }
             frame = step.previous;
         }
@@ -187,6 +221,7 @@ impl<M: ReadMemory> Walker<'_, M> {
         }
         let previous = self.word(frame, self.layout.frame_previous)?;
         if owner >= SHIM {
+            self.first_loop_is_empty |= self.last.address == 0;
             self.boundary(frame);
             return Some(Step {
                 previous,
@@ -228,6 +263,9 @@ impl<M: ReadMemory> Walker<'_, M> {
         let callee = self.last.generator_code;
         if callee != 0 && !in_generator && code::is_coroutine(self.memory, self.layout, callee)? {
             self.coroutine_handle = self.first_local(frame)?;
+        }
+        if owner == DATA_STACK && self.first_on_data_stack == 0 {
+            self.first_on_data_stack = frame;
         }
         let generator_code = if in_generator { code } else { 0 };
         self.last = LastFrame {
@@ -314,10 +352,4 @@ impl<M: ReadMemory> Walker<'_, M> {
     fn word(&self, address: u64, offset: u32) -> Option<u64> {
         self.memory.word(address.wrapping_add(u64::from(offset)))
     }
-}
-
-/// Whether `address` can be that of a frame or an object.
-#[inline]
-fn is_plausible(address: u64) -> bool {
-    address != 0 && address & 7 == 0 && address < HIGHEST_ADDRESS
 }

@@ -5,10 +5,12 @@
 //! it checks what it reads, gives up instead of guessing, and takes a bounded
 //! number of steps.
 
+mod data_stack;
 mod entry;
 mod frames;
 mod outcome;
 
 pub use entry::{EntryKind, RawFrame};
+use entry::is_plausible;
 pub use frames::walk;
 pub use outcome::{Walk, WalkState};
