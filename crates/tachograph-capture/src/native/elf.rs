@@ -28,6 +28,10 @@ const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const NT_GNU_BUILD_ID: u32 = 3;
 /// Pointer encoding: a signed 32-bit distance from the field itself.
 const PCREL_SDATA4: u8 = 0x1b;
+/// Pointer encoding: an unsigned 32-bit number.
+const UDATA4: u8 = 0x03;
+/// Pointer encoding: a signed 32-bit distance from the index's own start.
+const DATAREL_SDATA4: u8 = 0x3b;
 /// A build id longer than this is no build id.
 const LONGEST_BUILD_ID: usize = 64;
 
@@ -62,6 +66,51 @@ pub(crate) fn unwind_table(
         .iter()
         .find(|segment| segment.kind == PT_LOAD && segment.range.contains(&start))?;
     Some(start..segment.range.end)
+}
+
+/// The start of the function that holds `pc`, as the unwind table index lists it.
+///
+/// Names nothing, but tells functions apart in code without symbols.
+pub(crate) fn function_start(index: &Range<u64>, pc: u64, read: Read<'_>) -> Option<u64> {
+    let mut head = [0; 12];
+    if !read(index.start, &mut head) {
+        return None;
+    }
+    let [
+        version,
+        _,
+        count_encoding,
+        table_encoding,
+        _,
+        _,
+        _,
+        _,
+        count @ ..,
+    ] = head;
+    if (version, count_encoding, table_encoding) != (1, UDATA4, DATAREL_SDATA4) {
+        return None;
+    }
+    let room = index.end.checked_sub(index.start.checked_add(12)?)? / 8;
+    let count = u64::from(u32::from_le_bytes(count)).min(room);
+    let start_of = |entry: u64| {
+        let mut distance = [0; 4];
+        read(index.start + 12 + 8 * entry, &mut distance).then(|| {
+            index
+                .start
+                .wrapping_add_signed(i32::from_le_bytes(distance).into())
+        })
+    };
+    // The entries are sorted: find the last one that starts at or before `pc`.
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if start_of(middle)? <= pc {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    start_of(low.checked_sub(1)?)
 }
 
 /// The build id and the address where it stands.
@@ -181,6 +230,37 @@ mod tests {
             unwind_table(&segments, &index, &image(&bytes)),
             Some(0x1010..0x2000)
         );
+    }
+
+    #[test]
+    fn the_index_tells_where_the_function_of_an_address_starts() {
+        let mut bytes = vec![
+            1,
+            PCREL_SDATA4,
+            UDATA4,
+            DATAREL_SDATA4,
+            0,
+            0,
+            0,
+            0,
+            3,
+            0,
+            0,
+            0,
+        ];
+        for (start, entry) in [(0x100_i32, 1_i32), (0x180, 2), (0x300, 3)] {
+            bytes.extend(start.to_le_bytes());
+            bytes.extend(entry.to_le_bytes());
+        }
+        let index = 0x1000..0x1000 + bytes.len() as u64;
+        let image = image(&bytes);
+
+        let start = |pc| function_start(&index, pc, &image);
+
+        assert_eq!(start(0x10ff), None);
+        assert_eq!(start(0x1100), Some(0x1100));
+        assert_eq!(start(0x12ff), Some(0x1180));
+        assert_eq!(start(0x9000), Some(0x1300));
     }
 
     #[test]

@@ -12,7 +12,9 @@ use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer as Reader};
 use rustc_hash::FxHashMap;
 
+use super::elf;
 use super::objects::{object, object_at};
+use crate::sys::native_memory::{read_bytes, read_word};
 use crate::sys::native_objects::LoadedObject;
 use crate::sys::native_unwind::{PC_BITS, PC_MASK};
 
@@ -22,7 +24,8 @@ const MOST_NAMES: usize = 200_000;
 /// What a native address is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeSymbol {
-    /// The function, demangled; `libfoo.so+0x1234` when it has no symbol.
+    /// The function, demangled; when it has no symbol `libfoo.so+0x1234`, with
+    /// the address in the file where the function starts.
     pub function: String,
     /// Whether `function` is a symbol's name.
     pub is_named: bool,
@@ -58,8 +61,8 @@ impl NativeSymbol {
 pub struct Symbolizer {
     reader: Reader,
     names: FxHashMap<u64, Arc<NativeSymbol>>,
-    /// Whether the file of an object, by number, is the one that was loaded.
-    trusted: FxHashMap<u16, bool>,
+    /// Per path, the build id it was read for and whether the file has it.
+    files: FxHashMap<String, (Vec<u8>, bool)>,
 }
 
 impl std::fmt::Debug for Symbolizer {
@@ -81,16 +84,10 @@ impl Symbolizer {
     /// A symbolizer that has read nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        let reader = Reader::builder()
-            .enable_auto_reload(false)
-            .enable_code_info(false)
-            .enable_inlined_fns(false)
-            .enable_demangling(true)
-            .build();
         Self {
-            reader,
+            reader: reader(),
             names: FxHashMap::default(),
-            trusted: FxHashMap::default(),
+            files: FxHashMap::default(),
         }
     }
 
@@ -123,66 +120,79 @@ impl Symbolizer {
     fn learn(&mut self, codes: &[u64]) {
         let Some(first) = codes.first() else { return };
         let id = (first >> PC_BITS) as u16;
-        if id == 0 {
-            for code in codes {
-                let symbol = match object_at(code & PC_MASK) {
-                    Some(object) => self.symbols_in(&object, None, &[*code]).pop(),
-                    None => None,
-                };
-                self.names.insert(
-                    *code,
-                    Arc::new(symbol.unwrap_or_else(|| nowhere(code & PC_MASK))),
-                );
-            }
-            return;
-        }
-        let symbols = match object(id) {
-            Some(object) => self.symbols_in(&object, Some(id), codes),
-            None => codes.iter().map(|code| nowhere(code & PC_MASK)).collect(),
+        let symbols: Vec<NativeSymbol> = if id == 0 {
+            codes.iter().map(|code| self.symbol_at(*code)).collect()
+        } else if let Some(object) = object(id) {
+            self.symbols_in(&object, codes)
+        } else {
+            codes.iter().map(|code| nowhere(code & PC_MASK)).collect()
         };
         for (code, symbol) in codes.iter().zip(symbols) {
             self.names.insert(*code, Arc::new(symbol));
         }
     }
 
-    fn symbols_in(
-        &mut self,
-        object: &LoadedObject,
-        id: Option<u16>,
-        codes: &[u64],
-    ) -> Vec<NativeSymbol> {
-        let mut symbols: Vec<NativeSymbol> = codes
-            .iter()
-            .map(|code| unnamed(object, code & PC_MASK))
-            .collect();
-        let trusted = match id {
-            Some(id) => *self.trusted.entry(id).or_insert_with(|| is_file_of(object)),
-            None => is_file_of(object),
-        };
-        if !trusted {
-            return symbols;
-        }
-        let mut elf = Elf::new(&object.name);
-        elf.debug_syms = false;
-        let addresses: Vec<u64> = symbols.iter().map(|symbol| symbol.file_address).collect();
-        let Ok(found) = self
-            .reader
-            .symbolize(&Source::from(elf), Input::VirtOffset(&addresses))
-        else {
-            return symbols;
-        };
-        for (symbol, found) in symbols.iter_mut().zip(found) {
-            if let Symbolized::Sym(found) = found {
-                symbol.function = found.name.into_owned();
-                symbol.is_named = true;
-                symbol.function_start = found.addr;
+    /// Resolves a word without an object, by what is at its address now.
+    fn symbol_at(&mut self, code: u64) -> NativeSymbol {
+        object_at(code & PC_MASK)
+            .and_then(|object| self.symbols_in(&object, &[code]).pop())
+            .unwrap_or_else(|| nowhere(code & PC_MASK))
+    }
+
+    fn symbols_in(&mut self, object: &LoadedObject, codes: &[u64]) -> Vec<NativeSymbol> {
+        let unnamed = |code| unnamed(object, code & PC_MASK);
+        let mut symbols: Vec<NativeSymbol> = codes.iter().map(unnamed).collect();
+        if self.trusts(object) {
+            let mut elf = Elf::new(&object.name);
+            elf.debug_syms = false;
+            let addresses: Vec<u64> = symbols.iter().map(|symbol| symbol.file_address).collect();
+            let found = self
+                .reader
+                .symbolize(&Source::from(elf), Input::VirtOffset(&addresses));
+            for (symbol, found) in symbols.iter_mut().zip(found.unwrap_or_default()) {
+                if let Symbolized::Sym(found) = found {
+                    symbol.function = tidy(&found.name).to_owned();
+                    symbol.is_named = true;
+                    symbol.function_start = found.addr;
+                }
             }
+        }
+        for symbol in symbols.iter_mut().filter(|symbol| !symbol.is_named) {
+            symbol.function_start = start_of(object, symbol.file_address);
+            let file_name = object.name.rsplit('/').next().unwrap_or_default();
+            symbol.function = format!("{file_name}+{:#x}", symbol.function_start);
         }
         symbols
     }
+
+    /// Whether the object's path still leads to the file that was loaded.
+    ///
+    /// Files are read once. When a path turns up with another build id than
+    /// before, what was read is forgotten.
+    fn trusts(&mut self, object: &LoadedObject) -> bool {
+        if let Some((build_id, trusted)) = self.files.get(&object.name) {
+            if *build_id == object.build_id {
+                return *trusted;
+            }
+            self.files.clear();
+            self.reader = reader();
+        }
+        let trusted = is_file_of(object);
+        let known = (object.build_id.clone(), trusted);
+        self.files.insert(object.name.clone(), known);
+        trusted
+    }
 }
 
-/// Whether the object's path still leads to the file that was loaded.
+fn reader() -> Reader {
+    Reader::builder()
+        .enable_auto_reload(false)
+        .enable_code_info(false)
+        .enable_inlined_fns(false)
+        .enable_demangling(true)
+        .build()
+}
+
 fn is_file_of(object: &LoadedObject) -> bool {
     let path = Path::new(&object.name);
     if object.build_id.is_empty() {
@@ -192,21 +202,41 @@ fn is_file_of(object: &LoadedObject) -> bool {
         .is_ok_and(|found| found.is_some_and(|found| *found == *object.build_id))
 }
 
+/// Where the function at `file_address` starts, if the object is still there to ask.
+fn start_of(object: &LoadedObject, file_address: u64) -> u64 {
+    let mark = object.mark;
+    let is_loaded = mark.words.into_iter().zip([mark.address, mark.address + 8]);
+    let is_loaded = is_loaded
+        .into_iter()
+        .all(|(word, address)| read_word(address) == Some(word));
+    let pc = file_address.wrapping_add(object.bias);
+    let start = is_loaded.then(|| elf::function_start(&object.index, pc, &read_bytes));
+    start
+        .flatten()
+        .map_or(file_address, |start| start.wrapping_sub(object.bias))
+}
+
+/// A name without the endings a compiler gives to parts and copies of a function.
+fn tidy(name: &str) -> &str {
+    let endings = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv."];
+    let cut = endings.iter().filter_map(|ending| name.find(ending)).min();
+    match cut {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    }
+}
+
 /// An address in an object, before its symbol is known.
 fn unnamed(object: &LoadedObject, pc: u64) -> NativeSymbol {
     let file_address = pc.wrapping_sub(object.bias);
-    let file_name = object.name.rsplit('/').next().unwrap_or_default();
+    let digits = object.build_id.iter().map(|byte| format!("{byte:02x}"));
     NativeSymbol {
-        function: format!("{file_name}+{file_address:#x}"),
+        function: String::new(),
         is_named: false,
         module_path: object.name.clone(),
         module_base: object.found.start,
         module_end: object.found.end,
-        build_id: object
-            .build_id
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
+        build_id: digits.collect(),
         file_address,
         function_start: file_address,
     }
@@ -219,5 +249,27 @@ fn nowhere(pc: u64) -> NativeSymbol {
         file_address: pc,
         function_start: pc,
         ..NativeSymbol::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilers_endings_are_cut_and_other_dots_stay() {
+        assert_eq!(tidy("list_sort.constprop.0"), "list_sort");
+        assert_eq!(tidy("run.part.3.cold"), "run");
+        assert_eq!(tidy("operator.new"), "operator.new");
+        assert_eq!(tidy(".cold"), ".cold");
+    }
+
+    #[test]
+    fn an_address_in_no_object_says_so() {
+        let symbols = Symbolizer::new().resolve(&[16, 16]);
+
+        assert_eq!(symbols[0].function, "[anonymous]+0x10");
+        assert_eq!(symbols[0].known_name(), "");
+        assert_eq!(symbols[0], symbols[1]);
     }
 }
