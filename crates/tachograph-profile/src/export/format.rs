@@ -88,14 +88,16 @@ pub fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", share(part, whole) * 100.0)
 }
 
-/// A share for narrow columns: `31 %`, `<1 %`.
+/// A share for narrow columns: `31 %`, `0.7 %`, `<0.1 %`.
 #[must_use]
 pub fn short_percent(part: u64, whole: u64) -> String {
     let share = share(part, whole) * 100.0;
-    if part > 0 && share < 0.995 {
-        "<1 %".to_owned()
-    } else {
+    if part == 0 || share >= 0.95 {
         format!("{share:.0} %")
+    } else if share >= 0.05 {
+        format!("{share:.1} %")
+    } else {
+        "<0.1 %".to_owned()
     }
 }
 
@@ -235,9 +237,10 @@ mod tests {
         assert_eq!(count(12), "12");
         assert_eq!(counted(1, "stack"), "1 stack");
         assert_eq!(percent(153, 1000), "15.3 %");
-        assert_eq!(short_percent(1, 1000), "<1 %");
+        assert_eq!(short_percent(7, 1000), "0.7 %");
+        assert_eq!(short_percent(1, 9000), "<0.1 %");
         assert_eq!(short_percent(0, 1000), "0 %");
-        assert_eq!(short_percent(5, 0), "<1 %");
+        assert_eq!(short_percent(5, 0), "<0.1 %");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::{FrameKind, Measure, Profile};
 
 /// Rows of each table.
 const MOST_ROWS: usize = 8;
+/// Columns of the share, the amount and the gap after them.
+const AMOUNTS: usize = 6 + 8 + 2;
 /// What marks machine code; the first to go when room is short.
 const NATIVE: &str = "  native";
 /// Terminals with this many columns show two tables side by side.
@@ -66,7 +68,7 @@ impl Table<'_> {
             .put(Ink::Strong, "FUNCTIONS ")
             .put(Ink::Faint, format!("({what}, self)"));
         let mut lines = vec![title];
-        let fixed = 5 + 10 + 2;
+        let fixed = AMOUNTS;
         let longest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
         let wanted = longest(
             &mut rows
@@ -104,7 +106,7 @@ impl Table<'_> {
         let places: Vec<_> = rows.iter().map(|row| self.line_place(row)).collect();
         let title = Line::indented(2).put(Ink::Strong, "LINES ");
         let mut lines = vec![title.put(Ink::Faint, "(native code counts where it is called)")];
-        let room = columns.saturating_sub(5 + 10 + 2);
+        let room = columns.saturating_sub(AMOUNTS);
         let wanted = places.iter().map(|place| text_width(place)).max();
         let place_room = wanted.unwrap_or(0).min(room / 2);
         for (row, place) in rows.iter().zip(&places) {
@@ -130,7 +132,7 @@ impl Table<'_> {
             measure => weight(measure, part),
         };
         Line::indented(2)
-            .right(Ink::Plain, &short_percent(part, self.whole), 5)
+            .right(Ink::Plain, &short_percent(part, self.whole), 6)
             .right(Ink::Plain, &amount, 8)
             .put(Ink::Plain, "  ")
     }
