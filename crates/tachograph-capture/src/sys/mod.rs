@@ -13,6 +13,7 @@ pub(crate) mod leaked;
 pub(crate) mod native_fork;
 pub(crate) mod native_memory;
 pub(crate) mod native_objects;
+pub(crate) mod native_room;
 pub(crate) mod native_rules;
 pub(crate) mod native_step;
 pub(crate) mod native_unwind;

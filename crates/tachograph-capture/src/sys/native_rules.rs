@@ -12,11 +12,10 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use framehop::{
-    Module, ModuleSectionInfo, MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative,
-};
+use framehop::{Module, ModuleSectionInfo, Unwinder as _, UnwinderNative};
 
 use super::native_objects::{LoadedObject, find};
+use super::native_room::SmallRoom;
 
 /// Unwind tables where the loader mapped them.
 pub(crate) struct Mapped {
@@ -51,7 +50,7 @@ impl Deref for Mapped {
 }
 
 /// The unwinder of this machine, in the form that does not allocate.
-pub(crate) type Engine = UnwinderNative<Mapped, MustNotAllocateDuringUnwind>;
+pub(crate) type Engine = UnwinderNative<Mapped, SmallRoom>;
 
 /// An object and the number that names it in a recording.
 #[derive(Clone)]

@@ -5,13 +5,12 @@
 //! stack only through guarded reads. A rule is used for an address only after
 //! the address's object was confirmed to be the one the rule was made for.
 
-use framehop::{
-    CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
-};
+use framehop::{CacheNative, FrameAddress, UnwindRegsNative, Unwinder as _};
 
 use super::guard;
 use super::native_memory;
 use super::native_objects::find;
+use super::native_room::SmallRoom;
 use super::native_rules::{Pinned, Rules};
 use super::native_step::{self, Step};
 use super::registers::Interrupted;
@@ -70,7 +69,7 @@ pub(crate) struct Unwound {
 ///
 /// About 35 KB, allocated and touched when it is made.
 pub(crate) struct Scratch {
-    cache: CacheNative<MustNotAllocateDuringUnwind>,
+    cache: CacheNative<SmallRoom>,
 }
 
 impl Default for Scratch {
@@ -145,7 +144,7 @@ fn unwind_with(
 /// A walk in progress.
 struct Walk<'a, R: FnMut(u64) -> Option<u64>> {
     rules: &'a Rules,
-    cache: &'a mut CacheNative<MustNotAllocateDuringUnwind>,
+    cache: &'a mut CacheNative<SmallRoom>,
     read: &'a mut R,
     regs: UnwindRegsNative,
     address: FrameAddress,
