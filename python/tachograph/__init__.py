@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ._profile import AggregatedProfile, Profile
     from ._record import record
     from ._recording import Recording, open
-    from ._rows import FunctionRow, LineRow, Note, Place, ThreadRow
+    from ._rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
 else:
     __getattr__, __dir__ = lazy(
         __name__,
@@ -65,6 +65,7 @@ else:
             "Recording": "_recording",
             "Sample": "_model",
             "StackTrace": "_model",
+            "TaskRow": "_rows",
             "ThreadRow": "_rows",
             "open": "_recording",
             "profile": "_decorators",
@@ -93,6 +94,7 @@ __all__ = [
     "Sample",
     "StackTrace",
     "TachographError",
+    "TaskRow",
     "ThreadProfiler",
     "ThreadRow",
     "__version__",

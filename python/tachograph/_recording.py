@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ._native import Recording as NativeRecording
-from ._rows import FunctionRow, LineRow, Note, Place, ThreadRow
+from ._rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
 from .exceptions import TachographError
 
 if TYPE_CHECKING:
@@ -150,6 +150,10 @@ class Recording:
             ThreadRow(*row[:-1], None if row[-1] is None else Place(*row[-1]))
             for row in self._native.threads()
         ]
+
+    def tasks(self) -> list[TaskRow]:
+        """Return what each asyncio task took, the longest first."""
+        return [TaskRow(*row) for row in self._native.tasks()]
 
     def between(self, start: float, end: float) -> Recording:
         """Return the part from ``start`` up to ``end``, in seconds since the start.

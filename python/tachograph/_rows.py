@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FunctionRow", "LineRow", "Note", "Place", "ThreadRow"]
+__all__ = ["FunctionRow", "LineRow", "Note", "Place", "TaskRow", "ThreadRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,23 @@ class ThreadRow:
     gil_wait_ns: int
     idle_ns: int
     waiting_at: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """What the asyncio tasks of one name took.
+
+    Attributes:
+        name: Their name.
+        samples: How often one of them was seen.
+        cpu_ns: Time on a processor.
+        wall_ns: Elapsed time that was sampled; 0 in mode ``"cpu"``.
+    """
+
+    name: str
+    samples: int
+    cpu_ns: int
+    wall_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ use tachograph_profile::{Measure, Mode, Profile, Time};
 use crate::columns::{Built, Columns, FrameIn, SampleColumns};
 use crate::errors::{from_profile, guarded, unknown_word};
 use crate::facts;
-use crate::rows::{self, FunctionRow, LineRow, NoteRow, ThreadRow};
+use crate::rows::{self, FunctionRow, LineRow, NoteRow, TaskRow, ThreadRow};
 use crate::text::{Text, texts};
 
 /// What `pickle` wants: a function and its arguments.
@@ -191,6 +191,14 @@ impl Recording {
         self.with(py, |profile| {
             let found = analyze::threads(profile);
             Ok(found.into_iter().map(rows::thread).collect())
+        })
+    }
+
+    /// What each asyncio task took.
+    fn tasks(&self, py: Python<'_>) -> PyResult<Vec<TaskRow>> {
+        self.with(py, |profile| {
+            let found = analyze::tasks(profile);
+            Ok(found.into_iter().map(rows::task).collect())
         })
     }
 

@@ -12,6 +12,9 @@ pub(crate) type LineRow = (String, u32, String, u64, u64, Option<String>);
 /// `(thread_id, name, samples, cpu_ns, wall_ns, running_ns, gil_wait_ns, idle_ns, waiting_at)`.
 pub(crate) type ThreadRow = (u64, String, u64, u64, u64, u64, u64, u64, Option<PlaceRow>);
 
+/// `(name, samples, cpu_ns, wall_ns)`.
+pub(crate) type TaskRow = (String, u64, u64, u64);
+
 /// `(function, file, line)`.
 pub(crate) type PlaceRow = (String, String, u32);
 
@@ -59,6 +62,11 @@ pub(crate) fn thread(row: analyze::ThreadRow) -> ThreadRow {
         row.idle_ns,
         place,
     )
+}
+
+/// One task.
+pub(crate) fn task(row: analyze::TaskRow) -> TaskRow {
+    (row.name, row.samples, row.cpu_ns, row.wall_ns)
 }
 
 /// Everything a reader should know, in order of time.

@@ -10,6 +10,7 @@ mod gil;
 mod lines;
 mod measure;
 mod origin;
+mod tasks;
 mod threads;
 mod tree;
 
@@ -19,6 +20,7 @@ pub use gil::{GilHolder, gil_holder};
 pub use lines::{LineRow, lines};
 pub use measure::main_measure;
 pub use origin::{Origin, frame_name, place_name};
+pub use tasks::{TaskRow, tasks};
 pub(crate) use threads::track_name;
 pub use threads::{ThreadRow, WaitingAt, threads};
 pub use tree::{FlameBox, Tree, TreeNode, flame_boxes, tree};
