@@ -16,20 +16,17 @@ use tachograph_profile::file::{VERSION, Writer, encode, open, read, write};
 use tachograph_profile::{Batch, Error, Frame, Interner, Meta, Profile, Sample, Time, TrackKind};
 
 fn example() -> Profile {
-    let mut rows: Vec<(u64, u64, &[(&str, &str, u32)])> = Vec::new();
-    for i in 0..200_u64 {
-        let stack: &[(&str, &str, u32)] = match i % 3 {
-            0 => &[("main", "train.py", 3), ("load", "data.py", 7)],
-            1 => &[
-                ("main", "train.py", 4),
-                ("step", "optim.py", 12),
-                ("add", "optim.py", 30),
-            ],
-            _ => &[("main", "train.py", 5)],
-        };
-        rows.push((i * 1_000_000, 1_000_000 + i % 2, stack));
-    }
-    Profile::from_stacks(&rows)
+    let stacks: [&[(&str, &str, u32)]; 3] = [
+        &[("main", "train.py", 3), ("load", "data.py", 7)],
+        &[
+            ("main", "train.py", 4),
+            ("step", "optim.py", 12),
+            ("add", "optim.py", 30),
+        ],
+        &[("main", "train.py", 5)],
+    ];
+    let row = |i: u64| (i * 1_000_000, 1_000_000 + i % 2, stacks[i as usize % 3]);
+    Profile::from_stacks(&(0..200).map(row).collect::<Vec<_>>())
 }
 
 /// A recording of four appends that ends without being finished.

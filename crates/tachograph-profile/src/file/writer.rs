@@ -278,3 +278,15 @@ fn changes<T: Copy + PartialEq>(rows: &[T], known: &mut [T]) -> Vec<(usize, T)> 
     }
     changes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_may_move_to_the_thread_that_writes() {
+        fn moves<T: Send>() {}
+        moves::<Writer<Vec<u8>>>();
+        moves::<Writer<std::fs::File>>();
+    }
+}

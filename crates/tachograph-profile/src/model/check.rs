@@ -41,6 +41,12 @@ impl Profile {
                 "the recording lasts {duration} ns, which is out of range"
             ));
         }
+        let from = self.meta.from_ns;
+        if from > LARGEST {
+            return Err(format!(
+                "the part begins at {from} ns, which is out of range"
+            ));
+        }
         check_tables(&self.tables)?;
         check_samples(&self.tables, &self.samples)?;
         check_allocations(&self.tables, &self.allocations)?;

@@ -82,7 +82,9 @@ fn merged_meta(ordered: &[&Profile], start: i64) -> Meta {
             continue;
         }
         let end = shift(profile, start).saturating_add(other.duration_ns);
+        let from = shift(profile, start).saturating_add(other.from_ns);
         meta.duration_ns = meta.duration_ns.max(end);
+        meta.from_ns = meta.from_ns.min(from);
         meta.process_cpu_ns = meta.process_cpu_ns.saturating_add(other.process_cpu_ns);
         for (name, text) in &other.labels {
             let label = meta.labels.entry(name.clone());
