@@ -5,7 +5,7 @@
 //! between. So there is one list of positions per minor version.
 
 use super::version::{NEWEST_MINOR, OLDEST_MINOR};
-use super::{Layout, LayoutError, Version, table};
+use super::{Layout, LayoutError, Version};
 use crate::memory::ReadMemory;
 
 /// The first eight bytes of `_PyRuntime` from 3.13 on.
@@ -138,8 +138,9 @@ impl Layout {
     ) -> Result<Self, LayoutError> {
         let version = Version::from_hex(version_hex);
         match (version.major(), version.minor()) {
-            (3, 11) => Ok(table::CPYTHON_3_11),
-            (3, 12) => Ok(table::CPYTHON_3_12),
+            (3, minor @ 11..=12) => {
+                Self::of_table(minor, false).ok_or(LayoutError::TooOld(version))
+            }
             (3, 13..=NEWEST_MINOR) => Self::from_debug_offsets(memory, runtime, version_hex),
             (3, minor) if minor < OLDEST_MINOR => Err(LayoutError::TooOld(version)),
             (0..3, _) => Err(LayoutError::TooOld(version)),
@@ -166,16 +167,16 @@ impl Layout {
             return Err(LayoutError::NoDescription(version));
         }
         let free_threaded = description.word(2)? != 0;
-        let (layout, positions) = match (version.minor(), free_threaded) {
-            (13, false) => (table::CPYTHON_3_13, POSITIONS_3_13),
-            (13, true) => (table::CPYTHON_3_13T, POSITIONS_3_13),
-            (14, false) => (table::CPYTHON_3_14, POSITIONS_3_14),
-            (14, true) => (table::CPYTHON_3_14T, POSITIONS_3_14),
-            (15, false) => (table::CPYTHON_3_15, POSITIONS_3_15),
-            (15, true) => (table::CPYTHON_3_15T, POSITIONS_3_15),
+        let positions = match version.minor() {
+            13 => POSITIONS_3_13,
+            14 => POSITIONS_3_14,
+            15 => POSITIONS_3_15,
             _ => return Err(LayoutError::TooNew(version)),
         };
-        layout.described_by(&description, &positions)
+        let layout = Self::of_table(version.minor(), free_threaded);
+        layout
+            .ok_or(LayoutError::TooNew(version))?
+            .described_by(&description, &positions)
     }
 
     fn described_by<M: ReadMemory>(

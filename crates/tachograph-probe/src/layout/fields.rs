@@ -1,5 +1,7 @@
 //! The offsets themselves, and what follows from the version alone.
 
+use super::table;
+
 /// Offsets in bytes into CPython's structures, for one version and build kind.
 ///
 /// A field that a version does not have is 0.
@@ -132,6 +134,24 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The layout of CPython 3.`minor` as it was when the table was made.
+    ///
+    /// [`Layout::find`] also asks the interpreter itself, where it can answer.
+    #[must_use]
+    pub fn of_table(minor: u8, free_threaded: bool) -> Option<Self> {
+        Some(match (minor, free_threaded) {
+            (11, false) => table::CPYTHON_3_11,
+            (12, false) => table::CPYTHON_3_12,
+            (13, false) => table::CPYTHON_3_13,
+            (13, true) => table::CPYTHON_3_13T,
+            (14, false) => table::CPYTHON_3_14,
+            (14, true) => table::CPYTHON_3_14T,
+            (15, false) => table::CPYTHON_3_15,
+            (15, true) => table::CPYTHON_3_15T,
+            _ => return None,
+        })
+    }
+
     /// Whether frames hang off a chain of C frames instead of the thread state.
     #[must_use]
     #[inline]

@@ -47,14 +47,21 @@ pub(super) fn is_innermost<M: ReadMemory>(
     frame: u64,
 ) -> Option<bool> {
     let top = stack_top(memory, layout, tstate)?;
-    let mut end = frame;
-    for _ in 0..=MOST_PENDING {
-        end = end.wrapping_add(frame_words(memory, layout, end)?.wrapping_mul(8));
+    let mut end = frame_end(memory, layout, frame)?;
+    for _ in 0..MOST_PENDING {
         if end == top {
             return Some(true);
         }
+        if has_begun(memory, layout, end)? {
+            return Some(false);
+        }
+        end = frame_end(memory, layout, end)?;
     }
     Some(false)
+}
+
+fn frame_end<M: ReadMemory>(memory: &M, layout: &Layout, frame: u64) -> Option<u64> {
+    Some(frame.wrapping_add(frame_words(memory, layout, frame)?.wrapping_mul(8)))
 }
 
 fn stack_top<M: ReadMemory>(memory: &M, layout: &Layout, tstate: u64) -> Option<u64> {

@@ -156,7 +156,13 @@ impl<M: ReadMemory> Walker<'_, M> {
         let frame = self.word(cframe, self.layout.cframe_frame)?;
         let around = self.word(cframe, self.layout.cframe_previous)?;
         if around == 0 {
-            return Some(self.follow(frame, cframe, None));
+            // Only the outermost C frame has none around it.
+            let outermost = self.in_thread_state(cframe);
+            return outermost.then(|| self.follow(frame, cframe, None));
+        }
+        // The C stack grows down: an outer C frame lies higher.
+        if around <= cframe && !self.in_thread_state(around) {
+            return None;
         }
         let caller = self.word(around, self.layout.cframe_frame)?;
         if frame == 0 && caller != 0 {
@@ -295,10 +301,14 @@ impl<M: ReadMemory> Walker<'_, M> {
     /// The outermost mark lies in the thread state and belongs to no C frame.
     #[inline]
     fn boundary(&mut self, marker: u64) {
-        let in_thread_state = marker.wrapping_sub(self.tstate) < u64::from(self.layout.thread_size);
-        if self.want_boundaries && !in_thread_state {
+        if self.want_boundaries && !self.in_thread_state(marker) {
             self.push(RawFrame::boundary(marker));
         }
+    }
+
+    #[inline]
+    fn in_thread_state(&self, address: u64) -> bool {
+        address.wrapping_sub(self.tstate) < u64::from(self.layout.thread_size)
     }
 
     #[inline]
