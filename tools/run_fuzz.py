@@ -49,7 +49,7 @@ def targets() -> list[str]:
 
 
 def fuzz(target: str, triple: str, seconds: int) -> None:
-    """Run one target, from its corpus and the recordings kept for tests."""
+    """Run one target, starting from its seeds and what earlier runs found."""
     corpus = FUZZ / "corpus" / target
     artifacts = FUZZ / "artifacts" / target
     corpus.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def main() -> int:
         triple = host()
         with steps.step("build the fuzz targets"):
             run(
-                *("cargo", "build", "--release", "--target", triple),
+                *("cargo", "build", "--release", "--locked", "--target", triple),
                 *("--manifest-path", FUZZ / "Cargo.toml", "--target-dir", FUZZ / "target"),
                 environment={"RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": " ".join(COVERAGE)},
             )
