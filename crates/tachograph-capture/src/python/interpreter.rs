@@ -2,10 +2,12 @@
 
 use tachograph_probe::layout::{Layout, LayoutError, Version};
 use tachograph_probe::memory::ReadMemory;
+use tachograph_probe::names::thread_name;
 
 use super::ProcessMemory;
 use crate::Error;
 use crate::sys::dynamic::symbol;
+use crate::sys::handler::PythonEntry;
 
 /// A CPython and where its structures are.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +40,35 @@ impl Interpreter {
     pub fn at<M: ReadMemory>(memory: &M, runtime: u64, version_hex: u32) -> Result<Self, Error> {
         let layout = Layout::find(memory, runtime, version_hex).map_err(|error| unknown(&error))?;
         let version = Version::from_hex(version_hex);
-        Ok(Self { layout, runtime, version, free_threaded: layout.free_threaded })
+        Ok(Self {
+            layout,
+            runtime,
+            version,
+            free_threaded: layout.free_threaded,
+        })
+    }
+
+    /// How a signal handler finds the interpreter's state of its own thread.
+    pub(crate) fn entry(&self) -> PythonEntry {
+        PythonEntry {
+            layout: self.layout,
+            this_thread_state: symbol(c"PyGILState_GetThisThreadState").unwrap_or(0),
+            current_thread_state: symbol(c"_PyThreadState_UncheckedGet").unwrap_or(0),
+            prefers_current: self.layout.minor < 12,
+        }
+    }
+
+    /// What Python calls the thread whose `threading.Thread` is at `thread`.
+    pub(crate) fn thread_name(&self, thread: u64) -> Option<String> {
+        let name = thread_name(&ProcessMemory::own(), &self.layout, thread)?;
+        Some(name.as_str().to_owned())
     }
 }
 
 fn no_python() -> Error {
-    Error::UnknownInterpreter { found: "this process, in which no CPython 3.11+ is loaded".into() }
+    Error::UnknownInterpreter {
+        found: "this process, in which no CPython 3.11+ is loaded".into(),
+    }
 }
 
 fn unknown(error: &LayoutError) -> Error {
