@@ -8,8 +8,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use blazesym::symbolize::source::{Elf, Source};
-use blazesym::symbolize::{Input, Symbolized, Symbolizer as Reader};
+use blazesym::Pid;
+use blazesym::symbolize::source::{Elf, Process, Source};
+use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer as Reader};
 use rustc_hash::FxHashMap;
 
 use super::elf;
@@ -20,6 +21,9 @@ use crate::sys::native_unwind::{PC_BITS, PC_MASK};
 
 /// Names kept; when there are more, all are forgotten and resolved anew.
 const MOST_NAMES: usize = 200_000;
+
+/// How the loader calls the object that the kernel maps into every process.
+const KERNEL_OBJECT: &str = "linux-vdso";
 
 /// What a native address is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,19 +146,13 @@ impl Symbolizer {
     fn symbols_in(&mut self, object: &LoadedObject, codes: &[u64]) -> Vec<NativeSymbol> {
         let unnamed = |code| unnamed(object, code & PC_MASK);
         let mut symbols: Vec<NativeSymbol> = codes.iter().map(unnamed).collect();
-        if self.trusts(object) {
-            let mut elf = Elf::new(&object.name);
-            elf.debug_syms = false;
-            let addresses: Vec<u64> = symbols.iter().map(|symbol| symbol.file_address).collect();
-            let found = self
-                .reader
-                .symbolize(&Source::from(elf), Input::VirtOffset(&addresses));
-            for (symbol, found) in symbols.iter_mut().zip(found.unwrap_or_default()) {
-                if let Symbolized::Sym(found) = found {
-                    symbol.function = tidy(&found.name).to_owned();
-                    symbol.is_named = true;
-                    symbol.function_start = found.addr;
-                }
+        let addresses: Vec<u64> = symbols.iter().map(|symbol| symbol.file_address).collect();
+        let found = self.look_up(object, &addresses);
+        for (symbol, found) in symbols.iter_mut().zip(found) {
+            if let Some((name, start)) = found {
+                symbol.function = tidy(&name).to_owned();
+                symbol.is_named = true;
+                symbol.function_start = start;
             }
         }
         for symbol in symbols.iter_mut().filter(|symbol| !symbol.is_named) {
@@ -163,6 +161,33 @@ impl Symbolizer {
             symbol.function = format!("{file_name}+{:#x}", symbol.function_start);
         }
         symbols
+    }
+
+    /// Names and starts of the functions at addresses in the object's file.
+    fn look_up(&mut self, object: &LoadedObject, addresses: &[u64]) -> Vec<Option<(String, u64)>> {
+        let found = if object.name.starts_with(KERNEL_OBJECT) {
+            // It has no file; its symbols are read from memory.
+            let mut process = Process::new(Pid::Slf);
+            process.debug_syms = false;
+            process.perf_map = false;
+            process.map_files = false;
+            let in_memory = addresses.iter().map(|at| at.wrapping_add(object.bias));
+            let in_memory: Vec<u64> = in_memory.collect();
+            let source = Source::from(process);
+            self.reader.symbolize(&source, Input::AbsAddr(&in_memory))
+        } else if self.trusts(object) {
+            let mut elf = Elf::new(&object.name);
+            elf.debug_syms = false;
+            let source = Source::from(elf);
+            self.reader.symbolize(&source, Input::VirtOffset(addresses))
+        } else {
+            return Vec::new();
+        };
+        let named = |found| match found {
+            Symbolized::Sym(Sym { name, addr, .. }) => Some((name.into_owned(), addr)),
+            Symbolized::Unknown(_) => None,
+        };
+        found.unwrap_or_default().into_iter().map(named).collect()
     }
 
     /// Whether the object's path still leads to the file that was loaded.
@@ -262,6 +287,26 @@ mod tests {
         assert_eq!(tidy("run.part.3.cold"), "run");
         assert_eq!(tidy("operator.new"), "operator.new");
         assert_eq!(tidy(".cold"), ".cold");
+    }
+
+    #[test]
+    fn functions_the_kernel_maps_have_names_too() {
+        super::super::refresh();
+        let (_, objects) = crate::sys::native_objects::loaded_objects();
+        for kernel in objects
+            .iter()
+            .filter(|object| object.name.starts_with(KERNEL_OBJECT))
+        {
+            let codes: Vec<u64> = (kernel.found.start..kernel.found.end).step_by(64).collect();
+
+            let symbols = Symbolizer::new().resolve(&codes);
+
+            let is_clock = |name: &str| name.contains("clock_gettime");
+            assert!(
+                symbols.iter().any(|symbol| is_clock(symbol.known_name())),
+                "{symbols:#?}"
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use framehop::{CacheNative, FrameAddress, UnwindRegsNative, Unwinder as _};
 use super::guard;
 use super::native_memory;
 use super::native_objects::find;
-use super::native_room::SmallRoom;
+use super::native_room::{SmallRoom, has_room};
 use super::native_rules::{Pinned, Rules};
 use super::native_step::{self, Step};
 use super::registers::Interrupted;
@@ -83,7 +83,7 @@ impl Default for Scratch {
 /// Writes the stack that begins at `registers` to `out`, innermost first.
 ///
 /// `out` bounds the walk, as does [`MAX_FRAMES`]. Before the first
-/// `native::refresh` nothing is written.
+/// `native::refresh`, and on a signal stack that is too small, nothing is written.
 ///
 /// Context: signal handler.
 pub(crate) fn unwind(
@@ -91,6 +91,9 @@ pub(crate) fn unwind(
     scratch: &mut Scratch,
     out: &mut [NativeRaw],
 ) -> Unwound {
+    if !has_room(registers.sp) {
+        return Unwound::default();
+    }
     unwind_with(registers, scratch, out, guard::read_u64)
 }
 
