@@ -278,6 +278,25 @@ fn a_finished_recording_takes_no_more() {
     );
 }
 
+#[test]
+fn samples_in_any_order_come_back_by_time() {
+    let profile = example();
+    let mut samples = profile.samples.clone();
+    samples.reverse();
+    samples.rotate_left(70);
+    let mut writer = Writer::new(Vec::new(), &profile.meta).unwrap();
+    let batch = Batch {
+        samples,
+        ..Batch::default()
+    };
+    writer.append(&profile.tables, &batch).unwrap();
+    writer
+        .finish(&profile.tables, &profile.meta, &profile.loss)
+        .unwrap();
+
+    assert_eq!(read(&writer.into_inner(), "turned").unwrap(), profile);
+}
+
 /// Changes `bytes` in one to four of the ways files go wrong.
 fn mutate(bytes: &mut Vec<u8>, dice: &mut impl FnMut(usize) -> usize) {
     for _ in 0..1 + dice(4) {

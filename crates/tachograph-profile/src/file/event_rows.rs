@@ -312,3 +312,47 @@ pub(super) fn loss(bytes: &mut Bytes<'_>) -> Decoded<Loss> {
     }
     Ok(loss)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Series, SeriesKind, Unit};
+
+    #[test]
+    fn every_finite_value_comes_back_bit_by_bit() {
+        let (name, track) = (StringId(0), TrackId(0));
+        let (unit, kind) = (Unit::Count, SeriesKind::Gauge);
+        let mut tables = Tables::default();
+        tables.series.push(Series {
+            name,
+            track,
+            unit,
+            kind,
+        });
+        let large = i64::MAX as f64;
+        for values in [
+            [0.0, -0.0, 1.0],
+            [large, -large, 3.0],
+            [0.5, f64::MAX, f64::MIN_POSITIVE],
+        ] {
+            let point = |value| Point {
+                time: Time(7_000),
+                series: SeriesId(0),
+                value,
+            };
+            let rows = values.map(point);
+            let mut out = Vec::new();
+            put_points(&mut out, &rows.iter().collect::<Vec<_>>());
+
+            let mut back = Vec::new();
+            points(&mut Bytes(&out), &tables, &mut back).unwrap();
+
+            let bits = |rows: &[Point]| {
+                rows.iter()
+                    .map(|row| row.value.to_bits())
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(bits(&back), bits(&rows));
+        }
+    }
+}

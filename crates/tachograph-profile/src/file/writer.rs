@@ -150,17 +150,17 @@ impl<W: Write> Writer<W> {
     fn send(&mut self) -> io::Result<()> {
         let packed = &mut self.sections.packed;
         let mut sent = 0;
-        let outcome = loop {
-            match self.sink.write(packed.get(sent..).unwrap_or_default()) {
-                _ if sent == packed.len() => break self.sink.flush(),
-                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+        let mut outcome = Ok(());
+        while outcome.is_ok() && sent < packed.len() {
+            match self.sink.write(&packed[sent..]) {
+                Ok(0) => outcome = Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
+                Err(error) => outcome = Err(error),
             }
-        };
+        }
         packed.drain(..sent.min(packed.len()));
-        outcome
+        outcome.and_then(|()| self.sink.flush())
     }
 
     fn add_tables(&mut self, tables: &Tables) -> io::Result<()> {
