@@ -23,16 +23,12 @@ pub(crate) fn spawn(
 ) -> io::Result<JoinHandle<()>> {
     let (send, receive) = std::sync::mpsc::channel();
     let label = name.to_owned();
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(1 << 20)
-        .spawn(move || {
+    let thread =
+        std::thread::Builder::new().name(name.to_owned()).stack_size(1 << 20).spawn(move || {
             crate::sys::signals::block_all();
             let tid = threads::own_id();
             let place = OWN.iter().find(|place| {
-                place
-                    .compare_exchange(0, tid, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
+                place.compare_exchange(0, tid, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             });
             threads::name_own(&label);
             let _ = send.send(());

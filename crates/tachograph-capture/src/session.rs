@@ -81,10 +81,7 @@ impl Client {
         fork::watch();
         let registry = registry();
         let mut running = lock(&registry.running);
-        if running
-            .as_ref()
-            .is_none_or(|running| running.thread.is_finished())
-        {
+        if running.as_ref().is_none_or(|running| running.thread.is_finished()) {
             *running = Some(start_collector(host.python.is_some())?);
         }
         let Some(collector) = running.as_ref() else {
@@ -98,18 +95,10 @@ impl Client {
             live: Arc::clone(&live),
             reply,
         };
-        collector
-            .commands
-            .send(command)
-            .map_err(|_| no_collector())?;
+        collector.commands.send(command).map_err(|_| no_collector())?;
         collector.waker.wake();
         let id = answer.recv().map_err(|_| no_collector())??;
-        Ok(Self {
-            id,
-            generation: registry.generation,
-            live,
-            finished: false,
-        })
+        Ok(Self { id, generation: registry.generation, live, finished: false })
     }
 
     /// How it goes so far; at most a tenth of a second old.
@@ -151,11 +140,7 @@ impl Client {
         let collector = running.as_ref()?;
         let (reply, answer) = channel();
         let names = thread_names.unwrap_or_default().to_vec();
-        let command = Command::Finish {
-            id: self.id,
-            names,
-            reply,
-        };
+        let command = Command::Finish { id: self.id, names, reply };
         let sent = collector.commands.send(command);
         collector.waker.wake();
         let finished = sent.ok().and_then(|()| answer.recv().ok());
@@ -187,11 +172,7 @@ fn start_collector(has_python: bool) -> Result<Running, Error> {
     let bell = waker.clone();
     let work = move || collect::run(&inbox, bell, interpreter);
     let thread = own::spawn("tacho-collect", work).map_err(Error::NoThread)?;
-    Ok(Running {
-        commands,
-        waker,
-        thread,
-    })
+    Ok(Running { commands, waker, thread })
 }
 
 /// This process's session; another one in a forked child.
@@ -204,17 +185,12 @@ fn registry() -> &'static Registry {
     crate::sys::leaked::replace(
         &REGISTRY,
         known,
-        Registry {
-            generation,
-            running: Mutex::default(),
-        },
+        Registry { generation, running: Mutex::default() },
     )
 }
 
 fn no_collector() -> Error {
-    Error::Internal {
-        reason: "its collector thread ended".to_owned(),
-    }
+    Error::Internal { reason: "its collector thread ended".to_owned() }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

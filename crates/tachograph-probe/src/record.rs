@@ -76,11 +76,7 @@ pub fn push<const WORDS: usize>(
     stack: &[RawFrame],
     native: impl ExactSizeIterator<Item = u64>,
 ) -> bool {
-    let kept = stack
-        .iter()
-        .rev()
-        .zip(before.iter().rev())
-        .take_while(|(new, old)| new == old);
+    let kept = stack.iter().rev().zip(before.iter().rev()).take_while(|(new, old)| new == old);
     let kept = kept.count();
     let new = stack.len().saturating_sub(kept);
     let mut flags = 0;
@@ -189,32 +185,22 @@ pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
         let [task, length, name @ ..] = take(words, 2 + NAME_WORDS)? else {
             return None;
         };
-        sample.task = Some(TaskRef {
-            task: *task,
-            name: task_name(*length, name),
-        });
+        sample.task = Some(TaskRef { task: *task, name: task_name(*length, name) });
     }
     if flags & THREAD != 0 {
         sample.thread_object = *take(words, 1)?.first()?;
     }
     let new = take(words, 2 * (head >> 16 & 0xffff) as usize)?;
     let native = take(words, (head >> 48) as usize)?;
-    Some(Received {
-        sample,
-        kept: (head >> 32 & 0xffff) as usize,
-        new,
-        native,
-    })
+    Some(Received { sample, kept: (head >> 32 & 0xffff) as usize, new, native })
 }
 
 fn task_name(length: u64, words: &[u64]) -> TaskName {
     if length == NUMBERED {
         return TaskName::Number(words.first().copied().unwrap_or(0));
     }
-    let mut name = crate::names::NameBuf {
-        length: (length as usize).min(NAME_BYTES),
-        ..Default::default()
-    };
+    let mut name =
+        crate::names::NameBuf { length: (length as usize).min(NAME_BYTES), ..Default::default() };
     for (chunk, word) in name.bytes.chunks_mut(8).zip(words) {
         for (to, from) in chunk.iter_mut().zip(word.to_le_bytes()) {
             *to = from;
@@ -227,4 +213,69 @@ fn take<'words>(words: &mut &'words [u64], length: usize) -> Option<&'words [u64
     let (head, tail) = words.split_at_checked(length)?;
     *words = tail;
     Some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::names::NameBuf;
+    use std::vec::Vec;
+
+    fn frame(number: u64) -> RawFrame {
+        RawFrame { code: 0x1000 * number, place: number }
+    }
+
+    fn drained(ring: &Ring<256>) -> Vec<u64> {
+        let mut words = Vec::new();
+        ring.drain(|word| words.push(word));
+        words
+    }
+
+    #[test]
+    fn a_record_holds_only_what_is_new_at_the_inner_end() {
+        let ring = Ring::<256>::new();
+        let before = [frame(3), frame(2), frame(1)];
+        let now = [frame(5), frame(4), frame(2), frame(1)];
+        let sample = Sample { time: 77, has_gil: true, ..Sample::default() };
+
+        assert!(push(&ring, &sample, &before, &now, [9, 8].into_iter()));
+
+        let words = drained(&ring);
+        let mut rest = words.as_slice();
+        let received = next(&mut rest).unwrap();
+        assert_eq!((received.kept, received.sample.time, received.sample.has_gil), (2, 77, true));
+        assert_eq!(received.new, [0x4000, 4, 0x5000, 5]);
+        assert_eq!(received.native, [9, 8]);
+        assert!(rest.is_empty() && next(&mut rest).is_none());
+    }
+
+    #[test]
+    fn a_task_and_a_thread_travel_with_the_sample() {
+        let ring = Ring::<256>::new();
+        let mut name = NameBuf { length: 5, ..NameBuf::default() };
+        name.bytes[..5].copy_from_slice(b"fetch");
+        let task = TaskRef { task: 0xabc, name: TaskName::Text(name) };
+        let numbered = TaskRef { task: 0xdef, name: TaskName::Number(12) };
+        for task in [task, numbered] {
+            let task = Some(task);
+            let sample = Sample { task, task_changed: true, thread_object: 6, ..Sample::default() };
+            assert!(push(&ring, &sample, &[], &[frame(1)], [].into_iter()));
+        }
+
+        let words = drained(&ring);
+        let mut rest = words.as_slice();
+        let (first, second) = (next(&mut rest).unwrap().sample, next(&mut rest).unwrap().sample);
+        let TaskName::Text(name) = first.task.unwrap().name else { panic!("a text was sent") };
+        assert_eq!((name.as_str(), first.thread_object), ("fetch", 6));
+        assert!(matches!(second.task.unwrap().name, TaskName::Number(12)));
+    }
+
+    #[test]
+    fn words_that_make_no_sense_end_the_reading() {
+        for words in [&[0_u64, 0][..], &[1][..], &[1 | 5 << 16, 0, 1][..], &[u64::MAX; 8][..]] {
+            let mut rest = words;
+            assert!(next(&mut rest).is_none());
+        }
+    }
 }

@@ -45,10 +45,7 @@ impl<const WORDS: usize> Ring<WORDS> {
     /// Words that wait to be popped.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pushed
-            .load(Acquire)
-            .wrapping_sub(self.popped.load(Acquire))
-            .min(WORDS)
+        self.pushed.load(Acquire).wrapping_sub(self.popped.load(Acquire)).min(WORDS)
     }
 
     /// Nothing waits to be popped.
@@ -74,11 +71,7 @@ impl<const WORDS: usize> Ring<WORDS> {
             self.dropped.fetch_add(1, Relaxed);
             return None;
         }
-        Some(Record {
-            ring: self,
-            at: pushed,
-            end: pushed.wrapping_add(length),
-        })
+        Some(Record { ring: self, at: pushed, end: pushed.wrapping_add(length) })
     }
 
     /// Moves everything that waits into `visit`, word by word, in order.

@@ -94,12 +94,7 @@ pub(crate) fn run(commands: &Receiver<Command>, waker: Waker, interpreter: Optio
 impl Collector {
     fn serve(&mut self, command: Command) {
         match command {
-            Command::Open {
-                options,
-                host,
-                live,
-                reply,
-            } => {
+            Command::Open { options, host, live, reply } => {
                 let opened = self.open(*options, &host, live);
                 let _ = reply.send(opened);
             }
@@ -115,8 +110,7 @@ impl Collector {
         // What was seen so far belongs to the doors that are open now.
         self.gather();
         self.write_batch();
-        self.tracks
-            .name_threads(&mut self.tables, &host.thread_names);
+        self.tracks.name_threads(&mut self.tables, &host.thread_names);
         let id = self.next_id;
         self.next_id += 1;
         let wish = options.cpu;
@@ -153,8 +147,7 @@ impl Collector {
 
     /// Empties the rings, and writes a batch when it is time.
     fn gather(&mut self) {
-        self.cpu
-            .drain(&mut self.frames, &mut self.tables, &mut self.tracks);
+        self.cpu.drain(&mut self.frames, &mut self.tables, &mut self.tracks);
         for text in self.cpu.take_notes() {
             let process = self.tracks.process();
             for door in &mut self.doors {

@@ -54,13 +54,8 @@ impl CpuSource {
 
     /// How long rings can wait: ten intervals, within limits.
     pub(crate) fn drain_every_ns(&self) -> u64 {
-        let interval = self
-            .plan
-            .as_ref()
-            .map_or(u64::MAX, |(plan, _)| plan.interval_ns);
-        interval
-            .saturating_mul(10)
-            .clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
+        let interval = self.plan.as_ref().map_or(u64::MAX, |(plan, _)| plan.interval_ns);
+        interval.saturating_mul(10).clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
     }
 
     /// Whether what a door wants can be had.
@@ -77,10 +72,8 @@ impl CpuSource {
     ) -> Result<CpuSettings, Error> {
         self.wishes.insert(id, wish);
         self.follow_wishes(waker)?;
-        let (plan, chosen) = self
-            .plan
-            .clone()
-            .unwrap_or_else(|| (plan_for(&wish), Chosen::default()));
+        let (plan, chosen) =
+            self.plan.clone().unwrap_or_else(|| (plan_for(&wish), Chosen::default()));
         Ok(CpuSettings {
             mode: wish.mode,
             interval_ns: wish.interval_ns,
@@ -117,10 +110,7 @@ impl CpuSource {
             wish.max_depth = DEFAULT_DEPTH as u32;
         }
         let chosen = self.can_serve(&wish)?;
-        let plan = Plan {
-            trigger: chosen.trigger,
-            ..plan_for(&wish)
-        };
+        let plan = Plan { trigger: chosen.trigger, ..plan_for(&wish) };
         if self.plan.as_ref().is_some_and(|(old, _)| *old == plan) && self.sampler.is_some() {
             return Ok(());
         }
@@ -145,10 +135,7 @@ impl CpuSource {
             log.thread.slot.release();
         }
         if let Some(sampler) = self.sampler.take() {
-            sampler
-                .watched()
-                .iter()
-                .for_each(|thread| thread.slot.release());
+            sampler.watched().iter().for_each(|thread| thread.slot.release());
         }
         self.logs.clear();
         slots::trim();
@@ -179,10 +166,11 @@ impl CpuSource {
         tracks: &mut Tracks,
     ) {
         let Some(sampler) = &self.sampler else { return };
-        let is_perf = self
-            .plan
-            .as_ref()
-            .is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
+        if self.plan.as_ref().is_some_and(|(plan, _)| plan.native) {
+            // Costs next to nothing unless a library was loaded or unloaded.
+            crate::native::refresh();
+        }
+        let is_perf = self.plan.as_ref().is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
         if sampler.is_running() && !handler::is_armed() && handler::arm(is_perf) {
             self.notes.push(
                 "the program installed its own SIGURG handler while recording; tachograph went on \
@@ -274,11 +262,7 @@ impl CpuSource {
     /// Totals of everything so far.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.past;
-        totals.watched_cpu_ns += self
-            .logs
-            .values()
-            .map(ThreadLog::watched_cpu_ns)
-            .sum::<u64>();
+        totals.watched_cpu_ns += self.logs.values().map(ThreadLog::watched_cpu_ns).sum::<u64>();
         if let Some(sampler) = &self.sampler {
             let report = sampler.report();
             totals.ticks += report.ticks;
@@ -305,11 +289,8 @@ fn count(log: &mut ThreadLog, past: &mut Totals) {
         slot.waiting.load(Ordering::Relaxed),
         slot.taken.load(Ordering::Relaxed),
     ];
-    let new: Vec<u64> = now
-        .iter()
-        .zip(log.counted)
-        .map(|(now, then)| now.saturating_sub(then))
-        .collect();
+    let new: Vec<u64> =
+        now.iter().zip(log.counted).map(|(now, then)| now.saturating_sub(then)).collect();
     log.counted = now;
     if let [dropped, unreadable, waiting, taken] = *new {
         past.loss.dropped_samples += dropped;
@@ -327,9 +308,7 @@ fn name_thread(log: &mut ThreadLog, thread_object: u64, frames: &Frames, tables:
     if thread_object == 0 {
         return;
     }
-    let name = frames
-        .interpreter()
-        .and_then(|python| python.thread_name(thread_object));
+    let name = frames.interpreter().and_then(|python| python.thread_name(thread_object));
     if let Some(name) = name.filter(|name| !name.is_empty()) {
         tracks::rename(tables, log.track, &name);
         log.named = true;
@@ -348,20 +327,13 @@ fn plan_for(wish: &CpuOptions) -> Plan {
 
 /// What serves both.
 fn finest(one: CpuOptions, other: CpuOptions) -> CpuOptions {
-    let (fine, coarse) = if one.interval_ns <= other.interval_ns {
-        (one, other)
-    } else {
-        (other, one)
-    };
+    let (fine, coarse) =
+        if one.interval_ns <= other.interval_ns { (one, other) } else { (other, one) };
     let is_wall = fine.mode == Mode::Wall || coarse.mode == Mode::Wall;
     CpuOptions {
         interval_ns: fine.interval_ns,
         mode: if is_wall { Mode::Wall } else { Mode::Cpu },
-        trigger: if is_wall {
-            crate::TriggerChoice::Auto
-        } else {
-            fine.trigger
-        },
+        trigger: if is_wall { crate::TriggerChoice::Auto } else { fine.trigger },
         native: fine.native || coarse.native,
         max_depth: fine.max_depth.max(coarse.max_depth),
     }

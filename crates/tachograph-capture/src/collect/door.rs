@@ -97,34 +97,18 @@ impl Door {
             usize::try_from(memory_limit(&options)).unwrap_or(usize::MAX),
             options.path.as_deref(),
         )?;
-        let internal = |error: std::io::Error| Error::Internal {
-            reason: error.to_string(),
-        };
+        let internal = |error: std::io::Error| Error::Internal { reason: error.to_string() };
         let writer = file::Writer::new(sink, &meta).map_err(internal)?;
         let start = clock::monotonic();
         live.start.store(start, Ordering::Relaxed);
         let (samples, dropped, notes) = (0, 0, Vec::new());
-        Ok(Self {
-            id,
-            options,
-            start,
-            at_start,
-            meta,
-            writer,
-            live,
-            samples,
-            dropped,
-            notes,
-        })
+        Ok(Self { id, options, start, at_start, meta, writer, live, samples, dropped, notes })
     }
 
     /// How CPU samples are taken for this door.
     pub(crate) fn set_cpu(&mut self, settings: CpuSettings) {
         let memory_limit_bytes = memory_limit(&self.options);
-        self.meta.settings.cpu = Some(CpuSettings {
-            memory_limit_bytes,
-            ..settings
-        });
+        self.meta.settings.cpu = Some(CpuSettings { memory_limit_bytes, ..settings });
     }
 
     /// What tells own code from libraries.
@@ -148,12 +132,7 @@ impl Door {
     ) {
         let time = Time(clock::monotonic().saturating_sub(self.start));
         let text = tables.string(text);
-        self.notes.push(Note {
-            time,
-            track,
-            warning: true,
-            text,
-        });
+        self.notes.push(Note { time, track, warning: true, text });
     }
 
     /// Appends the part of `samples` that lies in this window. Times are
@@ -167,9 +146,7 @@ impl Door {
         totals: &Totals,
     ) {
         let offset = self.start.saturating_sub(session_start);
-        let inside = samples
-            .iter()
-            .filter(|sample| sample.time.0 >= offset && self.wants(sample));
+        let inside = samples.iter().filter(|sample| sample.time.0 >= offset && self.wants(sample));
         let mut samples: Vec<Sample> = inside.copied().collect();
         for sample in &mut samples {
             sample.time = Time(sample.time.0 - offset);
@@ -225,11 +202,7 @@ impl Door {
         });
         tables.tables_mut().sources = kept;
         let (bytes, file, file_error) = self.writer.into_inner().into_parts();
-        Finished {
-            bytes,
-            file,
-            file_error,
-        }
+        Finished { bytes, file, file_error }
     }
 
     /// Runs `work` with tracks that start on this door's clock.
@@ -257,24 +230,14 @@ impl Door {
 
     fn publish(&self, totals: &Totals) {
         let loss = self.loss(totals);
-        let watched = totals
-            .watched_cpu_ns
-            .saturating_sub(self.at_start.watched_cpu_ns)
-            .max(1);
+        let watched = totals.watched_cpu_ns.saturating_sub(self.at_start.watched_cpu_ns).max(1);
         let answered = totals.answered.saturating_sub(self.at_start.answered);
         let cost =
             totals.own_cpu_ns.saturating_sub(self.at_start.own_cpu_ns) + answered * SIGNAL_COST_NS;
         self.live.collected.store(self.samples, Ordering::Relaxed);
-        self.live
-            .dropped
-            .store(loss.missing_samples(), Ordering::Relaxed);
-        self.live
-            .cost_ppm
-            .store(cost.saturating_mul(1_000_000) / watched, Ordering::Relaxed);
-        self.live.memory.store(
-            self.writer.get_ref().memory_bytes() as u64,
-            Ordering::Relaxed,
-        );
+        self.live.dropped.store(loss.missing_samples(), Ordering::Relaxed);
+        self.live.cost_ppm.store(cost.saturating_mul(1_000_000) / watched, Ordering::Relaxed);
+        self.live.memory.store(self.writer.get_ref().memory_bytes() as u64, Ordering::Relaxed);
     }
 }
 

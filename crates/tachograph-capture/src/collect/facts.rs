@@ -19,16 +19,9 @@ pub(crate) fn at_start(host: &Host) -> Meta {
 }
 
 fn machine() -> Machine {
-    let read = |path| {
-        std::fs::read_to_string(path)
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
-    };
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let memory = read("/proc/meminfo");
-    let total = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = total.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     Machine {
         host: read("/proc/sys/kernel/hostname"),

@@ -63,10 +63,7 @@ impl Frames {
         let interpreter = self.interpreter.as_ref()?;
         let (code, print) = (entry.code_address(), entry.fingerprint());
         let (memory, now) = (ProcessMemory::own(), clock::monotonic());
-        let Some(code) = self
-            .codes
-            .resolve(&memory, &interpreter.layout, code, print, now)
-        else {
+        let Some(code) = self.codes.resolve(&memory, &interpreter.layout, code, print, now) else {
             self.unnamed += 1;
             return Some(tables.label(GONE));
         };
@@ -100,10 +97,7 @@ impl Frames {
             .map(|word| {
                 let known = self.native.get(&(word & !EVAL_LOOP));
                 let role = known.map_or(Role::Foreign, |known| known.1);
-                NativePlace {
-                    boundary: word & EVAL_LOOP != 0,
-                    role,
-                }
+                NativePlace { boundary: word & EVAL_LOOP != 0, role }
             })
             .collect();
         let (python, segments) = segments(entries);
@@ -115,8 +109,7 @@ impl Frames {
                 Place::Python(at) => python.get(at).and_then(|entry| self.python(tables, *entry)),
                 Place::Native(at) => {
                     let code = native.get(at).map(|word| word & !EVAL_LOOP);
-                    code.and_then(|code| self.native.get(&code))
-                        .map(|known| known.0)
+                    code.and_then(|code| self.native.get(&code)).map(|known| known.0)
                 }
             };
             if let Some(frame) = frame {
@@ -129,9 +122,7 @@ impl Frames {
     /// Gives native addresses that are new their names.
     fn name_native(&mut self, tables: &mut Interner, native: &[u64]) {
         let codes = native.iter().map(|word| word & !EVAL_LOOP);
-        let new: Vec<u64> = codes
-            .filter(|code| !self.native.contains_key(code))
-            .collect();
+        let new: Vec<u64> = codes.filter(|code| !self.native.contains_key(code)).collect();
         if new.is_empty() {
             return;
         }
@@ -152,27 +143,14 @@ fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {
         let path = tables.string(&symbol.module_path);
         let build_id = tables.string(&symbol.build_id);
         let (start, end) = (symbol.module_base, symbol.module_end);
-        tables.mapping(Mapping {
-            path,
-            build_id,
-            start,
-            end,
-        })
+        tables.mapping(Mapping { path, build_id, start, end })
     });
     let function = tables.string(&symbol.function);
     let file = tables.string(&symbol.module_path);
     // One frame per function, not per address: the address is the function's.
     let address = symbol.function_start;
     let kind = FrameKind::Native;
-    tables.frame(Frame {
-        function,
-        file,
-        line: 0,
-        first_line: 0,
-        kind,
-        mapping,
-        address,
-    })
+    tables.frame(Frame { function, file, line: 0, first_line: 0, kind, mapping, address })
 }
 
 /// Python frames innermost first, and how many of them each eval loop ran.

@@ -25,10 +25,7 @@ impl Sink {
     /// Bytes go to memory up to `limit`, and to `path` without one.
     pub(crate) fn new(limit: usize, path: Option<&Path>) -> Result<Self, Error> {
         let create = |path: &Path| {
-            let denied = |source| Error::OutputDenied {
-                path: path.to_owned(),
-                source,
-            };
+            let denied = |source| Error::OutputDenied { path: path.to_owned(), source };
             File::create(path).map_err(denied)
         };
         let file = path.map(create).transpose()?;
@@ -67,14 +64,8 @@ impl Sink {
 
     fn fail(&mut self, error: &io::Error) {
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
-        let rest = if self.whole {
-            "the whole recording is"
-        } else {
-            "its beginning is"
-        };
-        self.error = Some(format!(
-            "cannot write {path}: {error}; {rest} still in memory"
-        ));
+        let rest = if self.whole { "the whole recording is" } else { "its beginning is" };
+        self.error = Some(format!("cannot write {path}: {error}; {rest} still in memory"));
         self.file = None;
     }
 }
@@ -113,19 +104,13 @@ mod tests {
 
         assert_eq!((bytes.as_slice(), file), (&b"recording"[..], None));
         let error = error.unwrap();
-        assert!(
-            error.contains("/dev/full") && error.contains("in memory"),
-            "{error}"
-        );
+        assert!(error.contains("/dev/full") && error.contains("in memory"), "{error}");
     }
 
     #[test]
     fn a_place_that_does_not_exist_is_refused_at_once() {
         let error = Sink::new(1, Some(Path::new("/nowhere/at/all.tacho"))).unwrap_err();
-        assert!(
-            error.to_string().contains("/nowhere/at/all.tacho"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("/nowhere/at/all.tacho"), "{error}");
     }
 
     #[test]

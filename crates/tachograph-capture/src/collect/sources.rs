@@ -10,10 +10,7 @@ const LIMIT_BYTES: usize = 4 << 20;
 
 /// Reads the own files that frames of `tables` name, up to 4 MB in all.
 pub(crate) fn own_sources(tables: &Tables, roots: &Roots) -> Vec<Source> {
-    let python = tables
-        .frames
-        .iter()
-        .filter(|frame| frame.kind == FrameKind::Python);
+    let python = tables.frames.iter().filter(|frame| frame.kind == FrameKind::Python);
     let files: BTreeSet<_> = python.map(|frame| frame.file).collect();
     let mut left = LIMIT_BYTES;
     let mut sources = Vec::new();
@@ -26,10 +23,7 @@ pub(crate) fn own_sources(tables: &Tables, roots: &Roots) -> Vec<Source> {
         }
         if let Some(text) = read_text(path, left) {
             left -= text.len();
-            sources.push(Source {
-                file,
-                text: text.into(),
-            });
+            sources.push(Source { file, text: text.into() });
         }
     }
     sources
@@ -60,10 +54,7 @@ mod tests {
         tables.python_frame("main", own, 1, 1);
         tables.python_frame("parse", library, 1, 1);
         tables.python_frame("made", "<string>", 1, 1);
-        let roots = Roots {
-            site_packages: vec![library.to_owned()],
-            ..Roots::default()
-        };
+        let roots = Roots { site_packages: vec![library.to_owned()], ..Roots::default() };
 
         let sources = own_sources(tables.tables(), &roots);
 

@@ -100,13 +100,7 @@ impl ThreadLog {
             ThreadState::Running
         };
         let (time, kind) = (received.sample.time, received.sample.kind);
-        self.looks.push(Look {
-            time,
-            stack,
-            task: self.task,
-            state,
-            kind,
-        });
+        self.looks.push(Look { time, stack, task: self.task, state, kind });
     }
 
     /// The stack of the current entries; frames that stayed are not looked up again.
@@ -129,10 +123,7 @@ impl ThreadLog {
         frames: &mut Frames,
         tables: &mut Interner,
     ) {
-        let known = self
-            .idle
-            .as_ref()
-            .filter(|(stack, _)| Arc::ptr_eq(stack, &look.stack));
+        let known = self.idle.as_ref().filter(|(stack, _)| Arc::ptr_eq(stack, &look.stack));
         let stack = match known {
             Some((_, stack)) => *stack,
             None => {
@@ -148,13 +139,7 @@ impl ThreadLog {
             }
         };
         let (time, state) = (look.time, look.state);
-        self.looks.push(Look {
-            time,
-            stack,
-            task: None,
-            state,
-            kind: Kind::Tick,
-        });
+        self.looks.push(Look { time, stack, task: None, state, kind: Kind::Tick });
     }
 
     /// Shares the thread's clocks out over its looks since the last call.
@@ -200,11 +185,7 @@ impl ThreadLog {
                 let mut trapped = crate::cpu::spread(seen, traps);
                 let mut ticked = crate::cpu::spread(whole - seen, ticks);
                 for (sample, look) in samples.iter_mut().zip(&self.looks) {
-                    let next = if look.kind == Kind::Perf {
-                        &mut trapped
-                    } else {
-                        &mut ticked
-                    };
+                    let next = if look.kind == Kind::Perf { &mut trapped } else { &mut ticked };
                     sample.cpu_ns = next.next().unwrap_or(0);
                 }
             }
@@ -220,15 +201,11 @@ impl ThreadLog {
         }
         if is_wall {
             let until = if self.thread.has_ended() {
-                self.thread
-                    .last_seen
-                    .load(std::sync::atomic::Ordering::Acquire)
+                self.thread.last_seen.load(std::sync::atomic::Ordering::Acquire)
             } else {
                 now
             };
-            for (sample, share) in samples
-                .iter_mut()
-                .zip(self.wall.close(until, self.looks.len()))
+            for (sample, share) in samples.iter_mut().zip(self.wall.close(until, self.looks.len()))
             {
                 sample.wall_ns = share;
             }
@@ -239,8 +216,6 @@ impl ThreadLog {
 
     /// CPU time since it was first watched.
     pub(crate) fn watched_cpu_ns(&self) -> u64 {
-        self.thread
-            .cpu_now()
-            .saturating_sub(self.thread.cpu_at_start)
+        self.thread.cpu_now().saturating_sub(self.thread.cpu_at_start)
     }
 }

@@ -102,9 +102,7 @@ pub(crate) fn rename(tables: &mut Interner, track: TrackId, name: &str) {
 pub(crate) fn text(name: &NameBuf) -> String {
     let bytes = name.bytes.get(..name.length).unwrap_or_default();
     // A long name is cut at a byte, perhaps inside a character.
-    String::from_utf8_lossy(bytes)
-        .trim_end_matches('\u{fffd}')
-        .to_owned()
+    String::from_utf8_lossy(bytes).trim_end_matches('\u{fffd}').to_owned()
 }
 
 fn task_name(name: &TaskName) -> Box<str> {

@@ -79,13 +79,8 @@ impl IdleReader {
         cpu: u64,
     ) -> Option<Place> {
         let state = self.waits_for(files);
-        let mut place = Place {
-            cpu,
-            stack: Arc::new([]),
-            thread_object: 0,
-            state,
-            truncated: false,
-        };
+        let mut place =
+            Place { cpu, stack: Arc::new([]), thread_object: 0, state, truncated: false };
         if let Some(python) = self.python {
             let memory = Pages::new();
             for address in self.states_of(&python, &memory, thread.tid) {
@@ -112,10 +107,7 @@ impl IdleReader {
             let at = address.wrapping_add(u64::from(python.layout.thread_native_id));
             memory.word(at) == u64::try_from(tid).ok()
         };
-        let known = self
-            .states
-            .get(&tid)
-            .filter(|states| states.iter().all(belongs));
+        let known = self.states.get(&tid).filter(|states| states.iter().all(belongs));
         if let Some(known) = known {
             return known.clone();
         }
@@ -123,10 +115,7 @@ impl IdleReader {
             self.refreshed_at = self.now;
             self.states.clear();
             for state in thread_states(memory, &python.layout, python.runtime) {
-                self.states
-                    .entry(state.native_id)
-                    .or_default()
-                    .push(state.address);
+                self.states.entry(state.native_id).or_default().push(state.address);
             }
         }
         self.states.get(&tid).cloned().unwrap_or_default()

@@ -16,11 +16,7 @@ pub(crate) struct Deadlines {
 impl Deadlines {
     /// The first deadline is one gap after `now_ns`.
     pub(crate) fn new(period_ns: u64, now_ns: u64) -> Self {
-        let mut all = Self {
-            period_ns,
-            next_ns: now_ns,
-            random: fastrand::Rng::new(),
-        };
+        let mut all = Self { period_ns, next_ns: now_ns, random: fastrand::Rng::new() };
         all.advance(now_ns);
         all
     }
@@ -70,10 +66,7 @@ mod tests {
         assert!(gaps.iter().all(|gap| (500_000..=1_500_000).contains(gap)));
         // Uniform over one period: standard error 0.29/sqrt(20,000) periods.
         let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
-        assert!(
-            (mean - 1e6).abs() < 4.0 * 0.289e6 / 20_000_f64.sqrt(),
-            "{mean}"
-        );
+        assert!((mean - 1e6).abs() < 4.0 * 0.289e6 / 20_000_f64.sqrt(), "{mean}");
     }
 
     #[test]

@@ -16,9 +16,14 @@ use crate::sys::perf::TrapEvent;
 use crate::sys::signals;
 use crate::sys::threads::ThreadFiles;
 
-/// Ticks with the thread's clock moving after which an unanswered signal is
-/// taken for blocked.
-const PATIENCE_TICKS: u64 = 50;
+/// CPU time a thread may use, in intervals, before an unanswered signal makes
+/// us ask whether it blocks the signal. A thread that waits for a processor
+/// uses none.
+const PATIENCE_INTERVALS: u64 = 20;
+
+/// CPU time that waking up takes; a thread that used less since it was last
+/// seen waiting has not come back to its program yet.
+const WAKE_UP_NS: u64 = 50_000;
 
 /// What came of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +41,10 @@ pub(crate) struct Sight {
     pub(crate) thread: Arc<Watched>,
     files: ThreadFiles,
     cpu: u64,
+    /// Its CPU clock when it was last asked.
     asked_at: u64,
+    /// The last look found it waiting.
+    waited: bool,
     place: Option<Place>,
     source: Option<Source>,
 }
@@ -54,14 +62,7 @@ impl Sight {
         let files = ThreadFiles::new(thread.tid);
         let cpu = thread.cpu_now();
         thread.slot.pending.store(false, Ordering::Release);
-        Self {
-            thread,
-            files,
-            cpu,
-            asked_at: 0,
-            place: None,
-            source: None,
-        }
+        Self { thread, files, cpu, asked_at: 0, waited: false, place: None, source: None }
     }
 }
 
@@ -77,11 +78,7 @@ impl Looker {
     /// Looks by `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         let idle = (plan.mode == Mode::Wall).then(|| IdleReader::new(plan.max_depth));
-        Self {
-            plan: plan.clone(),
-            random: fastrand::Rng::new(),
-            idle,
-        }
+        Self { plan: plan.clone(), random: fastrand::Rng::new(), idle }
     }
 
     /// Whether threads need what native unwinding needs.
@@ -112,7 +109,7 @@ impl Looker {
     }
 
     /// Looks at one thread.
-    pub(crate) fn look(&mut self, sight: &mut Sight, now: u64, tick: u64) -> Outcome {
+    pub(crate) fn look(&mut self, sight: &mut Sight, now: u64) -> Outcome {
         let thread = Arc::clone(&sight.thread);
         let Some(cpu) = clock::thread_cpu(thread.tid) else {
             return Outcome::Ended;
@@ -127,6 +124,7 @@ impl Looker {
             }
             None => {}
         }
+        let used = cpu.saturating_sub(sight.cpu);
         let moved = cpu != sight.cpu;
         sight.cpu = cpu;
         if !moved {
@@ -135,10 +133,13 @@ impl Looker {
         }
         let moves = clock::thread_cpu(thread.tid).is_some_and(|again| again != cpu);
         if moves {
-            return ask(sight, tick, false);
+            return self.ask(sight, false);
         }
         match sight.files.state() {
-            Some(b'R') => ask(sight, tick, true),
+            // Only just woken up: still inside its wait, which a signal would
+            // turn into EINTR. It is looked at again on the next tick.
+            Some(b'R') if sight.waited && used < WAKE_UP_NS => Outcome::Alive,
+            Some(b'R') => self.ask(sight, true),
             Some(_) => {
                 self.look_at_waiting(sight, now, cpu);
                 Outcome::Alive
@@ -150,6 +151,7 @@ impl Looker {
     /// In wall mode a waiting thread is read from here, once for as long as it
     /// stays where it is.
     fn look_at_waiting(&mut self, sight: &mut Sight, now: u64, cpu: u64) {
+        sight.waited = true;
         let Some(idle) = &mut self.idle else { return };
         let stays = sight.place.as_ref().is_some_and(|place| place.cpu == cpu);
         if !stays {
@@ -159,30 +161,31 @@ impl Looker {
             sight.thread.push_idle(place.look(now));
         }
     }
-}
 
-/// Asks a running thread for its stack.
-fn ask(sight: &mut Sight, tick: u64, unless_waiting: bool) -> Outcome {
-    let (thread, slot) = (&sight.thread, sight.thread.slot);
-    if slot.pending.load(Ordering::Acquire) {
-        // Still on its way: the thread waits for a processor, or blocks the signal.
-        if tick.wrapping_sub(sight.asked_at) < PATIENCE_TICKS {
-            return Outcome::Alive;
+    /// Asks a running thread for its stack.
+    fn ask(&self, sight: &mut Sight, unless_waiting: bool) -> Outcome {
+        sight.waited = false;
+        let (thread, slot) = (&sight.thread, sight.thread.slot);
+        if slot.pending.load(Ordering::Acquire) {
+            let used = sight.cpu.saturating_sub(sight.asked_at);
+            if used < PATIENCE_INTERVALS * self.plan.interval_ns {
+                return Outcome::Alive;
+            }
+            sight.asked_at = sight.cpu;
+            if sight.files.blocks(SAMPLE_SIGNAL) {
+                thread.deaf.store(true, Ordering::Release);
+                return Outcome::Alive;
+            }
         }
-        if sight.files.blocks(SAMPLE_SIGNAL) {
-            thread.deaf.store(true, Ordering::Release);
-            sight.asked_at = tick;
-            return Outcome::Alive;
+        slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
+        slot.pending.store(true, Ordering::Release);
+        sight.asked_at = sight.cpu;
+        if !signals::queue(thread.tid, SAMPLE_SIGNAL, slot.ticket()) {
+            slot.pending.store(false, Ordering::Release);
+            if clock::thread_cpu(thread.tid).is_none() {
+                return Outcome::Ended;
+            }
         }
+        Outcome::Alive
     }
-    slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
-    slot.pending.store(true, Ordering::Release);
-    sight.asked_at = tick;
-    if !signals::queue(thread.tid, SAMPLE_SIGNAL, slot.ticket()) {
-        slot.pending.store(false, Ordering::Release);
-        if clock::thread_cpu(thread.tid).is_none() {
-            return Outcome::Ended;
-        }
-    }
-    Outcome::Alive
 }

@@ -23,25 +23,19 @@ pub(crate) struct Pages {
 impl Pages {
     /// Nothing read yet.
     pub(crate) fn new() -> Self {
-        Self {
-            memory: ProcessMemory::own(),
-            pages: RefCell::default(),
-        }
+        Self { memory: ProcessMemory::own(), pages: RefCell::default() }
     }
 
     /// Copies bytes of one page to `out`.
     fn copy(&self, address: u64, out: &mut [u8]) -> bool {
         let start = address & !(PAGE - 1);
         let mut pages = self.pages.borrow_mut();
-        let at = pages
-            .iter()
-            .position(|(page, _)| *page == start)
-            .unwrap_or_else(|| {
-                let mut bytes = Box::new([0; PAGE as usize]);
-                let read = self.memory.bytes(start, bytes.as_mut_slice());
-                pages.push((start, read.then_some(bytes)));
-                pages.len() - 1
-            });
+        let at = pages.iter().position(|(page, _)| *page == start).unwrap_or_else(|| {
+            let mut bytes = Box::new([0; PAGE as usize]);
+            let read = self.memory.bytes(start, bytes.as_mut_slice());
+            pages.push((start, read.then_some(bytes)));
+            pages.len() - 1
+        });
         let Some((_, Some(bytes))) = pages.get(at) else {
             return false;
         };
@@ -57,8 +51,7 @@ impl Pages {
 impl ReadMemory for Pages {
     fn word(&self, address: u64) -> Option<u64> {
         let mut word = [0; 8];
-        self.bytes(address, &mut word)
-            .then(|| u64::from_le_bytes(word))
+        self.bytes(address, &mut word).then(|| u64::from_le_bytes(word))
     }
 
     fn bytes(&self, mut address: u64, mut out: &mut [u8]) -> bool {

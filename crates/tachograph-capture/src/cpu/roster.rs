@@ -29,10 +29,7 @@ impl Roster {
     /// Begins with threads that were watched before.
     pub(crate) fn new(known: Vec<Arc<Watched>>) -> io::Result<Self> {
         let scanned = !known.is_empty();
-        let known = known
-            .into_iter()
-            .filter(|thread| !thread.has_ended())
-            .map(Sight::new);
+        let known = known.into_iter().filter(|thread| !thread.has_ended()).map(Sight::new);
         Ok(Self {
             tasks: TaskDirectory::open()?,
             known: known.collect(),
@@ -91,13 +88,13 @@ impl Roster {
     }
 
     /// Looks at every thread; says how full the fullest ring is.
-    pub(crate) fn look_at_all(&mut self, looker: &mut Looker, now: u64, tick: u64) -> usize {
+    pub(crate) fn look_at_all(&mut self, looker: &mut Looker, now: u64) -> usize {
         let mut fullest = 0;
         let mut ended = false;
         looker.begin(now);
         self.known.retain_mut(|sight| {
             fullest = fullest.max(sight.thread.slot.ring.len());
-            if looker.look(sight, now, tick) == Outcome::Ended {
+            if looker.look(sight, now) == Outcome::Ended {
                 sight.thread.ended.store(true, Ordering::Release);
                 ended = true;
                 return false;

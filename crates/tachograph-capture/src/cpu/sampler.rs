@@ -99,10 +99,7 @@ impl Sampler {
         known: Vec<Arc<Watched>>,
         collector: Waker,
     ) -> io::Result<Self> {
-        let inner = Arc::new(Inner {
-            watched: Mutex::new(known.clone()),
-            ..Inner::default()
-        });
+        let inner = Arc::new(Inner { watched: Mutex::new(known.clone()), ..Inner::default() });
         handler::configure(plan.native, plan.max_depth);
         handler::arm(plan.trigger == Trigger::Perf);
         let thread = {
@@ -110,10 +107,7 @@ impl Sampler {
             let work = move || run(&inner, plan, known, &collector);
             own::spawn("tacho-sampler", work)?
         };
-        Ok(Self {
-            inner,
-            thread: Some(thread),
-        })
+        Ok(Self { inner, thread: Some(thread) })
     }
 
     /// The threads that are watched, those that ended and were not released included.
@@ -142,9 +136,7 @@ impl Sampler {
 
     /// Whether the thread is still at work; it ends early only if it failed.
     pub(crate) fn is_running(&self) -> bool {
-        self.thread
-            .as_ref()
-            .is_some_and(|thread| !thread.is_finished())
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
     /// Ends sampling and waits until no handler is at work any more.
@@ -179,7 +171,6 @@ fn run(inner: &Inner, plan: Plan, known: Vec<Arc<Watched>>, collector: &Waker) {
         return;
     };
     roster.discover(&mut looker, inner_sink(inner), begin);
-    let mut native_modules = 0;
     loop {
         if !sleep_until(inner, deadlines.next()) {
             break;
@@ -188,26 +179,18 @@ fn run(inner: &Inner, plan: Plan, known: Vec<Arc<Watched>>, collector: &Waker) {
         note_lateness(inner, now.saturating_sub(deadlines.next()));
         let missed = deadlines.advance(now);
         inner.missed.fetch_add(missed, Ordering::Relaxed);
-        let tick = inner.ticks.fetch_add(1, Ordering::Relaxed);
+        inner.ticks.fetch_add(1, Ordering::Relaxed);
         if roster.changed() {
             roster.discover(&mut looker, inner_sink(inner), now);
         }
-        let fullest = roster.look_at_all(&mut looker, now, tick);
+        let fullest = roster.look_at_all(&mut looker, now);
         if fullest > RING_WORDS / 2 {
             collector.wake();
         }
-        if plan.native && tick >= native_modules {
-            crate::native::refresh();
-            native_modules = tick + 1 + 10_000_000 / plan.tick_ns().max(1);
-        }
-        inner
-            .own_cpu_ns
-            .store(clock::own_thread_cpu(), Ordering::Relaxed);
+        inner.own_cpu_ns.store(clock::own_thread_cpu(), Ordering::Relaxed);
     }
     inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
-    inner
-        .own_cpu_ns
-        .store(clock::own_thread_cpu(), Ordering::Relaxed);
+    inner.own_cpu_ns.store(clock::own_thread_cpu(), Ordering::Relaxed);
 }
 
 /// Where a newly found thread is made known.
@@ -227,11 +210,7 @@ fn sleep_until(inner: &Inner, deadline: u64) -> bool {
             return true;
         }
         let left = Duration::from_nanos(deadline - now);
-        stop = inner
-            .wake
-            .wait_timeout(stop, left)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
+        stop = inner.wake.wait_timeout(stop, left).unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

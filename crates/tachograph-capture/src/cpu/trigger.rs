@@ -22,12 +22,7 @@ pub(crate) struct Chosen {
 
 /// Finds the trigger for what was asked.
 pub(crate) fn choose(choice: TriggerChoice, mode: Mode, interval_ns: u64) -> Result<Chosen, Error> {
-    let chosen = |trigger, reason: &str| {
-        Ok(Chosen {
-            trigger,
-            reason: reason.to_owned(),
-        })
-    };
+    let chosen = |trigger, reason: &str| Ok(Chosen { trigger, reason: reason.to_owned() });
     if mode == Mode::Wall {
         return match choice {
             TriggerChoice::Auto => chosen(Trigger::Tick, "wall time"),
@@ -41,10 +36,7 @@ pub(crate) fn choose(choice: TriggerChoice, mode: Mode, interval_ns: u64) -> Res
         TriggerChoice::CpuTimer => chosen(Trigger::CpuTimer, "asked for"),
         TriggerChoice::Perf => match perf_obstacle() {
             None => chosen(Trigger::Perf, "asked for"),
-            Some(reason) => Err(Error::TriggerUnavailable {
-                trigger: "perf",
-                reason,
-            }),
+            Some(reason) => Err(Error::TriggerUnavailable { trigger: "perf", reason }),
         },
         TriggerChoice::Auto => {
             let wish = if threads::usable_cores() == 1 {
@@ -56,10 +48,9 @@ pub(crate) fn choose(choice: TriggerChoice, mode: Mode, interval_ns: u64) -> Res
             };
             match perf_obstacle() {
                 None => chosen(Trigger::Perf, wish),
-                Some(obstacle) => chosen(
-                    Trigger::Tick,
-                    &format!("{wish}, but no perf events: {obstacle}"),
-                ),
+                Some(obstacle) => {
+                    chosen(Trigger::Tick, &format!("{wish}, but no perf events: {obstacle}"))
+                }
             }
         }
     }
@@ -73,9 +64,7 @@ fn cpu_only(trigger: &'static str) -> Error {
 /// Why performance events cannot be used here, or `None`.
 fn perf_obstacle() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let tracer = status
-        .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"));
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     if tracer.is_some_and(|pid| pid.trim() != "0") {
         return Some("a debugger is attached, and it would see every trap".to_owned());
     }
@@ -95,10 +84,7 @@ mod tests {
             return;
         }
         let chosen = choose(TriggerChoice::Auto, Mode::Cpu, 10_000_000).unwrap();
-        assert_eq!(
-            (chosen.trigger, chosen.reason.as_str()),
-            (Trigger::Tick, "default")
-        );
+        assert_eq!((chosen.trigger, chosen.reason.as_str()), (Trigger::Tick, "default"));
     }
 
     #[test]

@@ -50,9 +50,7 @@ pub(crate) struct IdleLook {
 
 impl fmt::Debug for Watched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watched")
-            .field("tid", &self.tid)
-            .finish_non_exhaustive()
+        f.debug_struct("Watched").field("tid", &self.tid).finish_non_exhaustive()
     }
 }
 
@@ -81,10 +79,7 @@ impl Watched {
 
     /// Adds a look at the waiting thread.
     pub(crate) fn push_idle(&self, look: IdleLook) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(look);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(look);
     }
 
     /// Takes all looks at the waiting thread since the last call.

@@ -15,9 +15,7 @@ pub(crate) struct Window {
 impl Window {
     /// A window that begins when the clock shows `clock_ns`.
     pub(crate) fn starting_at(clock_ns: u64) -> Self {
-        Self {
-            accounted_ns: clock_ns,
-        }
+        Self { accounted_ns: clock_ns }
     }
 
     /// What has not been shared out when the clock shows `clock_ns`.
@@ -32,11 +30,7 @@ impl Window {
         clock_ns: u64,
         looks: usize,
     ) -> impl Iterator<Item = u64> + use<> {
-        let whole = if looks == 0 {
-            0
-        } else {
-            self.open_ns(clock_ns)
-        };
+        let whole = if looks == 0 { 0 } else { self.open_ns(clock_ns) };
         self.accounted_ns += whole;
         spread(whole, looks)
     }

@@ -15,11 +15,7 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
     }
     // SAFETY: the call succeeded, so the kernel filled it in.
     let time = unsafe { time.assume_init() };
-    Some(
-        (time.tv_sec as u64)
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(time.tv_nsec as u64),
-    )
+    Some((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
 
 /// Nanoseconds on the monotonic clock.

@@ -33,9 +33,7 @@ impl CpuTimer {
         let mut event = unsafe { MaybeUninit::<libc::sigevent>::zeroed().assume_init() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal;
-        event.sigev_value = libc::sigval {
-            sival_ptr: value as *mut libc::c_void,
-        };
+        event.sigev_value = libc::sigval { sival_ptr: value as *mut libc::c_void };
         event.sigev_notify_thread_id = tid;
         let mut timer = MaybeUninit::<libc::timer_t>::uninit();
         // SAFETY: `event` and `timer` live until the call returns.
@@ -60,11 +58,7 @@ impl CpuTimer {
         // SAFETY: the timer exists until drop; `spec` lives until the call returns.
         let status =
             unsafe { libc::timer_settime(self.timer, 0, &raw const spec, std::ptr::null_mut()) };
-        if status == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 
@@ -76,8 +70,5 @@ impl Drop for CpuTimer {
 }
 
 fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as i64,
-        tv_nsec: (ns % 1_000_000_000) as i64,
-    }
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }

@@ -29,12 +29,7 @@ pub(crate) fn symbol_range(name: &CStr) -> Option<Range<u64>> {
     // SAFETY: `info` and `entry` live until the call returns; the address is
     // only looked up.
     let found = unsafe {
-        dladdr1(
-            start as *const libc::c_void,
-            info.as_mut_ptr(),
-            &raw mut entry,
-            SYMBOL_ENTRY,
-        )
+        dladdr1(start as *const libc::c_void, info.as_mut_ptr(), &raw mut entry, SYMBOL_ENTRY)
     };
     if found == 0 {
         return None;

@@ -91,14 +91,8 @@ pub(crate) fn read_u64(address: u64) -> Option<u64> {
 
 /// Puts the fault handlers in place; again, if someone replaced them since.
 pub(crate) fn arm() {
-    SEGV.install(
-        on_fault,
-        libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER,
-    );
-    BUS.install(
-        on_fault,
-        libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER,
-    );
+    SEGV.install(on_fault, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER);
+    BUS.install(on_fault, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER);
     ARMED.store(true, Ordering::Release);
 }
 
@@ -146,10 +140,7 @@ mod tests {
         arm();
         let word = Box::new(0x1234_5678_9abc_def0_u64);
 
-        assert_eq!(
-            read_u64(std::ptr::from_ref(&*word) as u64),
-            Some(0x1234_5678_9abc_def0)
-        );
+        assert_eq!(read_u64(std::ptr::from_ref(&*word) as u64), Some(0x1234_5678_9abc_def0));
         assert_eq!(read_u64(8 << 40), None);
         assert_eq!(read_u64(u64::MAX - 7), None);
 

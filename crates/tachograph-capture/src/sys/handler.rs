@@ -50,10 +50,7 @@ pub(crate) struct PythonEntry {
 impl PythonEntry {
     /// The calling thread's state and whether it holds the interpreter lock.
     fn own_state(&self) -> (u64, bool) {
-        let (own, current) = (
-            call(self.this_thread_state),
-            call(self.current_thread_state),
-        );
+        let (own, current) = (call(self.this_thread_state), call(self.current_thread_state));
         if self.prefers_current && current != 0 && current != own {
             let ident = Guarded.word(current.wrapping_add(u64::from(self.layout.thread_id)));
             if ident == Some(threads::own_pthread()) {
@@ -150,11 +147,7 @@ extern "C" fn on_sample(
     let (code, ticket) = payload(info);
     if (code == libc::SI_QUEUE || code == libc::SI_TIMER) && slots::is_ticket(ticket) {
         if let Some(slot) = slots::find(ticket) {
-            let kind = if code == libc::SI_TIMER {
-                Kind::Timer
-            } else {
-                Kind::Tick
-            };
+            let kind = if code == libc::SI_TIMER { Kind::Timer } else { Kind::Tick };
             answer(slot, kind, &registers::interrupted(context));
         }
     } else {
@@ -188,11 +181,7 @@ fn answer(slot: &Slot, kind: Kind, registers: &Interrupted) {
     if at_system_call && kind == Kind::Tick && slot.unless_waiting.load(Ordering::Relaxed) {
         slot.waiting.fetch_add(1, Ordering::Relaxed);
     } else {
-        let sample = record::Sample {
-            kind,
-            at_system_call,
-            ..record::Sample::default()
-        };
+        let sample = record::Sample { kind, at_system_call, ..record::Sample::default() };
         slot.enter(|inside, native| capture(slot, inside, native, sample, registers));
     }
     slot.pending.store(false, Ordering::Release);
@@ -250,13 +239,7 @@ fn capture(
     let stack = stack.get(..depth).unwrap_or_default();
     let before = before.get(..inside.depth).unwrap_or_default();
     let native = inside.frames.get(..frames).unwrap_or_default();
-    if record::push(
-        &slot.ring,
-        &sample,
-        before,
-        stack,
-        native_words(stack, native),
-    ) {
+    if record::push(&slot.ring, &sample, before, stack, native_words(stack, native)) {
         slot.taken.fetch_add(1, Ordering::Relaxed);
         inside.last = fresh;
         inside.depth = depth;
@@ -273,11 +256,7 @@ fn two(
     fresh: usize,
 ) -> Option<(&mut [RawFrame; MAX_ENTRIES], &[RawFrame; MAX_ENTRIES])> {
     let [first, second] = stacks;
-    if fresh == 0 {
-        Some((first, second))
-    } else {
-        Some((second, first))
-    }
+    if fresh == 0 { Some((first, second)) } else { Some((second, first)) }
 }
 
 /// Native frames as words, with eval loops marked: those whose C frame holds
@@ -286,9 +265,7 @@ fn native_words(
     stack: &[RawFrame],
     frames: &[native_unwind::NativeRaw],
 ) -> impl ExactSizeIterator<Item = u64> {
-    let boundaries = stack
-        .iter()
-        .filter(|entry| entry.kind() == EntryKind::Boundary);
+    let boundaries = stack.iter().filter(|entry| entry.kind() == EntryKind::Boundary);
     let mut markers = boundaries.map(RawFrame::marker).peekable();
     frames.iter().map(move |frame| {
         let is_loop = markers.next_if(|marker| frame.holds(*marker)).is_some();

@@ -11,9 +11,8 @@ pub(crate) fn get<T>(place: &AtomicPtr<T>) -> Option<&'static T> {
 /// Puts `value` in the place of `before` for good. When someone else was
 /// faster, theirs stays and is the answer.
 pub(crate) fn replace<T>(place: &AtomicPtr<T>, before: Option<&'static T>, value: T) -> &'static T {
-    let before = before.map_or(std::ptr::null_mut(), |before| {
-        std::ptr::from_ref(before).cast_mut()
-    });
+    let before =
+        before.map_or(std::ptr::null_mut(), |before| std::ptr::from_ref(before).cast_mut());
     let new = Box::into_raw(Box::new(value));
     match place.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: `new` was just leaked, so it stays valid.

@@ -101,9 +101,7 @@ pub(crate) fn unavailable() -> Option<String> {
         Err(error) => {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
             let level = level.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned());
-            Some(format!(
-                "perf_event_open: {error} (perf_event_paranoid is {level})"
-            ))
+            Some(format!("perf_event_open: {error} (perf_event_paranoid is {level})"))
         }
     }
 }

@@ -43,12 +43,7 @@ pub(crate) fn interrupted(context: *mut libc::c_void) -> Interrupted {
     // SAFETY: the kernel passes a valid ucontext to a handler installed with SA_SIGINFO.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     let machine = &context.uc_mcontext;
-    Interrupted {
-        ip: machine.pc,
-        sp: machine.sp,
-        fp: machine.regs[29],
-        lr: machine.regs[30],
-    }
+    Interrupted { ip: machine.pc, sp: machine.sp, fp: machine.regs[29], lr: machine.regs[30] }
 }
 
 /// When the interrupted code stands at `at`, lets it go on at `then` instead.

@@ -51,10 +51,7 @@ impl Installed {
     /// Makes `handler` the signal's handler. True when someone else's handler
     /// had to be covered although ours was in place before.
     pub(crate) fn install(&self, handler: Handler, flags: libc::c_int) -> bool {
-        let _changes = self
-            .changes
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _changes = self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let current = query(self.signal);
         if current.sa_sigaction == handler as *const () as usize {
             return false;
@@ -89,10 +86,7 @@ impl Installed {
 
     /// Puts the earlier disposition back, unless someone covered ours.
     pub(crate) fn remove(&self) {
-        let _changes = self
-            .changes
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _changes = self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let ours = self.ours.load(Ordering::Relaxed) as usize;
         if ours == 0 || query(self.signal).sa_sigaction != ours {
             return;
@@ -120,9 +114,8 @@ impl Installed {
     ) -> Disposition {
         let again = self.chaining.swap(true, Ordering::AcqRel);
         let before = load(if again { &self.original } else { &self.before });
-        let outcome = before.map_or(Disposition::Default, |before| {
-            call(&before, signal, info, context)
-        });
+        let outcome =
+            before.map_or(Disposition::Default, |before| call(&before, signal, info, context));
         if !again {
             self.chaining.store(false, Ordering::Release);
         }
@@ -254,15 +247,8 @@ pub(crate) fn queue(tid: i32, signal: libc::c_int, value: u64) -> bool {
     };
     // SAFETY: `info` has the kernel's layout and size of a queued siginfo and
     // lives until the call returns; a wrong tid is an error, not a crash.
-    let status = unsafe {
-        libc::syscall(
-            libc::SYS_rt_tgsigqueueinfo,
-            pid,
-            tid,
-            signal,
-            &raw const info,
-        )
-    };
+    let status =
+        unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, &raw const info) };
     status == 0
 }
 

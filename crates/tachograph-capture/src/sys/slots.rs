@@ -191,10 +191,7 @@ pub(crate) fn trim() {
             continue;
         }
         for (from, length) in [
-            (
-                std::ptr::from_ref(&slot.ring) as usize,
-                size_of::<Ring<RING_WORDS>>(),
-            ),
+            (std::ptr::from_ref(&slot.ring) as usize, size_of::<Ring<RING_WORDS>>()),
             (slot.inside.get() as usize, size_of::<Inside>()),
         ] {
             let (start, end) = (from.next_multiple_of(4096), (from + length) & !4095);

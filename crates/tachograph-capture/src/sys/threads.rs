@@ -36,9 +36,7 @@ pub(crate) struct TaskDirectory {
 impl TaskDirectory {
     /// Opens the list of this process's threads.
     pub(crate) fn open() -> io::Result<Self> {
-        Ok(Self {
-            directory: File::open("/proc/self/task")?,
-        })
+        Ok(Self { directory: File::open("/proc/self/task")? })
     }
 
     /// How many threads the process has. The directory's link count is two
@@ -57,13 +55,8 @@ impl TaskDirectory {
 
     /// The ids of all threads.
     pub(crate) fn ids(&self) -> Vec<i32> {
-        let entries = std::fs::read_dir("/proc/self/task")
-            .into_iter()
-            .flatten()
-            .flatten();
-        entries
-            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .collect()
+        let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 }
 
@@ -95,8 +88,7 @@ impl ThreadFiles {
     /// The name the kernel keeps; at most 15 bytes.
     pub(crate) fn name(&self) -> String {
         let text = std::fs::read_to_string(format!("/proc/self/task/{}/comm", self.tid));
-        text.map(|text| text.trim_end().to_owned())
-            .unwrap_or_default()
+        text.map(|text| text.trim_end().to_owned()).unwrap_or_default()
     }
 
     /// The system call a waiting thread is in, and its first argument.
@@ -113,9 +105,7 @@ impl ThreadFiles {
         let text = std::fs::read_to_string(format!("/proc/self/task/{}/status", self.tid));
         let Ok(text) = text else { return false };
         let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:"));
-        let mask = mask
-            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-            .unwrap_or(0);
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
         mask & (1 << (signal - 1)) != 0
     }
 }
@@ -190,9 +180,7 @@ mod tests {
         assert!(tasks.count() >= 2);
         assert!(tasks.ids().contains(&tid));
         assert_eq!(
-            ThreadFiles::new(tid)
-                .state()
-                .map(|letter| letter.is_ascii_alphabetic()),
+            ThreadFiles::new(tid).state().map(|letter| letter.is_ascii_alphabetic()),
             Some(true)
         );
 

@@ -116,7 +116,12 @@ impl Target {
     }
 
     /// Walks the thread with this native id.
-    pub(crate) fn walk(&self, native_id: i32, boundaries: bool, room: usize) -> (Walk, Vec<RawFrame>) {
+    pub(crate) fn walk(
+        &self,
+        native_id: i32,
+        boundaries: bool,
+        room: usize,
+    ) -> (Walk, Vec<RawFrame>) {
         let memory = self.memory();
         let layout = &self.interpreter.layout;
         let states = thread_states(&memory, layout, self.interpreter.runtime);

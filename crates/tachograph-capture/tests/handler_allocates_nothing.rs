@@ -1,0 +1,61 @@
+//! The handler runs wherever the program was interrupted, inside `malloc` too.
+//! So it must not allocate. This program counts what its main thread allocates
+//! while it is sampled and does nothing that allocates itself.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tachograph_capture::{Client, CpuOptions, Host, Options};
+use tachograph_profile::file;
+
+thread_local! {
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+}
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches
+// an atomic and a thread-local without a destructor.
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if WATCHED.get() {
+            COUNT.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_sampled_thread_allocates_nothing_in_its_handler() {
+    for native in [false, true] {
+        let cpu = CpuOptions { interval_ns: 1_000_000, native, ..CpuOptions::default() };
+        let options = Options { cpu: Some(cpu), ..Options::default() };
+        let client = Client::open(options, Host::default()).unwrap();
+
+        WATCHED.set(true);
+        let end = Instant::now() + Duration::from_millis(300);
+        while Instant::now() < end {
+            black_box((0..1000_u64).sum::<u64>());
+        }
+        WATCHED.set(false);
+
+        let profile = file::read(&client.finish(&[]).bytes, "test").unwrap();
+        assert!(profile.samples.len() > 20, "{} samples", profile.samples.len());
+        assert_eq!(COUNT.load(Ordering::Relaxed), 0, "native frames: {native}");
+    }
+}
