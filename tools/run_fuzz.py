@@ -71,9 +71,10 @@ def main() -> int:
         help="time for each target (default: FUZZ_SECONDS or 60)",
     )
     options = parser.parse_args()
-    unknown = sorted(set(options.targets) - set(targets()))
+    known = targets()
+    unknown = sorted(set(options.targets) - set(known))
     if unknown:
-        parser.error(f"no fuzz target is named {unknown[0]!r}; choose from {', '.join(targets())}")
+        parser.error(f"no fuzz target is named {unknown[0]!r}; choose from {', '.join(known)}")
 
     steps = Steps()
     failure = None
@@ -85,7 +86,7 @@ def main() -> int:
                 *("--manifest-path", FUZZ / "Cargo.toml", "--target-dir", FUZZ / "target"),
                 environment={"RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": " ".join(COVERAGE)},
             )
-        for target in options.targets or targets():
+        for target in options.targets or known:
             with steps.step(f"fuzz {target}"):
                 fuzz(target, triple, options.seconds)
     except StepFailed as error:
