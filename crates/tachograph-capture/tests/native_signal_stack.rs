@@ -10,11 +10,7 @@ use tachograph_capture::native::{Walked, Walker, refresh};
 const ROOM: usize = 1 << 20;
 /// Stack a walk may use, with the kernel's signal frame. A debug build needs
 /// more than the 5 KB of a release build.
-const LIMIT: usize = if cfg!(debug_assertions) {
-    20 << 10
-} else {
-    6 << 10
-};
+const LIMIT: usize = if cfg!(debug_assertions) { 20 << 10 } else { 6 << 10 };
 const PAINT: u8 = 0xa5;
 
 struct Walk {
@@ -37,45 +33,27 @@ extern "C" fn on_signal(_signal: c_int) {
 fn a_walk_fits_a_small_signal_stack() {
     let mut room = vec![PAINT; ROOM];
     refresh();
-    let mut walk = Walk {
-        walker: Walker::new(),
-        words: [0; 64],
-        walked: Walked::default(),
-    };
+    let mut walk = Walk { walker: Walker::new(), words: [0; 64], walked: Walked::default() };
     WALK.store(&raw mut walk, Ordering::Relaxed);
-    let stack = libc::stack_t {
-        ss_sp: room.as_mut_ptr().cast(),
-        ss_flags: 0,
-        ss_size: ROOM,
-    };
-    let mut before = libc::stack_t {
-        ss_sp: std::ptr::null_mut(),
-        ss_flags: 0,
-        ss_size: 0,
-    };
+    let stack = libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: ROOM };
+    let mut before = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: 0, ss_size: 0 };
     // SAFETY: `room` outlives the stack, which is put back below.
-    assert_eq!(
-        unsafe { libc::sigaltstack(&raw const stack, &raw mut before) },
-        0
-    );
+    let status = unsafe { libc::sigaltstack(&raw const stack, &raw mut before) };
+    assert_eq!(status, 0);
     // SAFETY: a struct of integers, for which zero is a value.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_signal as extern "C" fn(c_int) as usize;
     action.sa_flags = libc::SA_ONSTACK;
     // SAFETY: the handler only walks its own stack.
-    assert_eq!(
-        unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) },
-        0
-    );
+    let status = unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
+    assert_eq!(status, 0);
 
     // SAFETY: the handler is installed.
     unsafe { libc::raise(libc::SIGUSR1) };
 
     // SAFETY: the stack that was there before.
-    assert_eq!(
-        unsafe { libc::sigaltstack(&raw const before, std::ptr::null_mut()) },
-        0
-    );
+    let status = unsafe { libc::sigaltstack(&raw const before, std::ptr::null_mut()) };
+    assert_eq!(status, 0);
     assert_eq!(SIGNALS.load(Ordering::Relaxed), 1);
     assert!(walk.walked.complete, "{:?}", walk.walked);
     let untouched = room.iter().take_while(|byte| **byte == PAINT).count();
