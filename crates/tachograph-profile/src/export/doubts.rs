@@ -36,6 +36,11 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     let seen = profile.samples.len() as u64;
     let whole = seen.saturating_add(loss.missing_samples());
     let share = |part| percent(part, whole);
+    let ticks = profile.meta.settings.cpu.as_ref().map_or(0, |cpu| cpu.report.ticks);
+    let late = match ticks.max(loss.late_ticks) {
+        ticks if ticks > loss.late_ticks => format!("({}) ", percent(loss.late_ticks, ticks)),
+        _ => String::new(),
+    };
     let rows = [
         (
             loss.dropped_samples,
@@ -53,11 +58,7 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
                 share(loss.unreadable_stacks)
             ),
         ),
-        (
-            loss.truncated_stacks,
-            "stack",
-            format!("cut{} (raise max_depth)", depth_limit(profile)),
-        ),
+        (loss.truncated_stacks, "stack", format!("cut{} (raise max_depth)", depth_limit(profile))),
         (
             loss.blocked_threads,
             "thread",
@@ -76,18 +77,14 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         (
             loss.late_ticks,
             "look",
-            "came late because the machine was busy (raise interval_ms)".to_owned(),
+            format!("{late}came late because the machine was busy (raise interval_ms)"),
         ),
         (
             loss.dropped_allocations,
             "block",
             "dropped for lack of room (raise memory_limit_mb)".to_owned(),
         ),
-        (
-            loss.dropped_spans,
-            "span",
-            "dropped for lack of room (raise memory_limit_mb)".to_owned(),
-        ),
+        (loss.dropped_spans, "span", "dropped for lack of room (raise memory_limit_mb)".to_owned()),
     ];
     rows.into_iter()
         .filter(|(number, _, _)| *number > 0)
@@ -112,10 +109,11 @@ mod tests {
     #[test]
     fn every_loss_is_told_with_its_remedy() {
         let mut profile = Profile::from_stacks(&[(0, 5, &[("main", "a.py", 1)])]);
-        profile.meta.settings.cpu = Some(CpuSettings {
-            max_depth: 512,
-            ..CpuSettings::default()
-        });
+        profile.meta.settings.cpu = Some(CpuSettings { max_depth: 512, ..CpuSettings::default() });
+        if let Some(cpu) = &mut profile.meta.settings.cpu {
+            cpu.report.ticks = 200;
+        }
+        profile.loss.late_ticks = 3;
         profile.loss.truncated_stacks = 2;
         profile.loss.dropped_samples = 1;
 
@@ -126,6 +124,7 @@ mod tests {
             [
                 "1 sample (50.0 %) dropped for lack of room (raise memory_limit_mb)",
                 "2 stacks cut at 512 frames (raise max_depth)",
+                "3 looks (1.5 %) came late because the machine was busy (raise interval_ms)",
             ]
         );
     }
@@ -140,13 +139,8 @@ mod tests {
         let mut profile = Profile::from_stacks(&[(0, 5, &[("main", "a.py", 1)])]);
         assert_eq!(sampling(&profile), "1 sample");
 
-        profile.meta.settings.cpu = Some(CpuSettings {
-            interval_ns: 10_000_000,
-            ..CpuSettings::default()
-        });
-        assert_eq!(
-            sampling(&profile),
-            "1 sample every 10 ms of CPU time by jittered tick"
-        );
+        profile.meta.settings.cpu =
+            Some(CpuSettings { interval_ns: 10_000_000, ..CpuSettings::default() });
+        assert_eq!(sampling(&profile), "1 sample every 10 ms of CPU time by jittered tick");
     }
 }

@@ -12,7 +12,7 @@ const AMOUNTS: usize = 6 + 8 + 2;
 /// What marks machine code; the first to go when room is short.
 const NATIVE: &str = "  native";
 /// Terminals with this many columns show two tables side by side.
-const WIDE: usize = 110;
+const WIDE: usize = 124;
 
 /// Functions and lines by self weight, next to each other if there is room.
 pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) -> Vec<Line> {
