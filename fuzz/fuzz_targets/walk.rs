@@ -32,6 +32,9 @@ impl ReadMemory for Words {
     }
 
     fn bytes(&self, address: u64, out: &mut [u8]) -> bool {
+        if address.checked_add(out.len() as u64).is_none() {
+            return false;
+        }
         for (at, byte) in (address..).zip(out) {
             let Some(word) = self.word(at) else {
                 return false;

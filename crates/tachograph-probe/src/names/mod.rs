@@ -9,7 +9,7 @@ mod object;
 mod task;
 mod thread;
 
-pub(crate) use object::is_called;
 pub use name::{NAME_BYTES, NameBuf};
+pub(crate) use object::is_called;
 pub use task::{TaskName, TaskRef, task_of_handle};
 pub use thread::thread_name;

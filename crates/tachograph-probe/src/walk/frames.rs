@@ -204,7 +204,9 @@ impl<M: ReadMemory> Walker<'_, M> {
             if frame == 0 {
                 return Chain::Ended;
             }
-            let Some(step) = self.step(frame, &mut cframe) else { return Chain::Broken };
+            let Some(step) = self.step(frame, &mut cframe) else {
+                return Chain::Broken;
+            };
             if step.closes_loop && caller.take().is_some_and(|caller| caller != step.previous) {
                 return Chain::Broken;
             }

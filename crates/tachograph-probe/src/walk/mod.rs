@@ -10,7 +10,7 @@ mod entry;
 mod frames;
 mod outcome;
 
-pub use entry::{EntryKind, RawFrame};
 use entry::is_plausible;
+pub use entry::{EntryKind, RawFrame};
 pub use frames::walk;
 pub use outcome::{Walk, WalkState};
