@@ -21,7 +21,8 @@ def on_and_off(end: float, counts: dict[str, int], chance: random.Random) -> Non
             if time.monotonic() > end:
                 return
             mode = chance.choice(["cpu", "wall"])
-            trigger = chance.choice(["auto", "tick", "perf", "cpu-timer"])
+            triggers = ["auto", "tick", "perf", "cpu-timer"] if mode == "cpu" else ["auto", "tick"]
+            trigger = chance.choice(triggers)
             try:
                 tachograph.start(interval_ms=chance.choice([1, 2, 10]), mode=mode, trigger=trigger)
             except RuntimeError:

@@ -44,7 +44,8 @@ def test_samples_in_c_stand_on_the_calling_line(part: str) -> None:
     stacks = [python_stack(s) for s in profile.samples if s.thread_id == main]
     inside = [stack for stack in stacks if stack and short(stack[-1][0]) == part]
     lines = Counter(stack[-1][2] for stack in inside)
-    assert len(inside) > 200
+    # A thread that stands in a system call while it waits for a processor is not counted.
+    assert len(inside) > (80 if part == "stat" else 200)
     # query also fills its table, on a line and in a generator of its own.
     assert lines[marked_line(native_hot, part)] > 0.9 * len(inside)
 

@@ -148,8 +148,10 @@ def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
 
 @pytest.mark.parametrize("depth", [50, 400])
 def test_a_deep_stack_is_complete(depth: int) -> None:
+    rounds = rounds_per_ms() * 150
+
     tachograph.start(interval_ms=1)
-    deep.run(depth, rounds_per_ms() * 150)
+    deep.run(depth, rounds)
     profile = tachograph.stop()
 
     depths = Counter(
@@ -161,8 +163,10 @@ def test_a_deep_stack_is_complete(depth: int) -> None:
 
 
 def test_a_stack_beyond_the_limit_keeps_its_innermost_frames() -> None:
+    rounds = rounds_per_ms() * 150
+
     tachograph.start(interval_ms=1, max_depth=40)
-    deep.run(2000, rounds_per_ms() * 150)
+    deep.run(2000, rounds)
     profile = tachograph.stop()
 
     stacks = [s for s in profile.samples if short(s.frames[-1].function_name) == "spin"]

@@ -160,9 +160,11 @@ def test_threads_that_start_and_die_leave_true_samples() -> None:
     profile = tachograph.stop()
 
     brief = [s for s in profile.samples if (s.thread_name or "").startswith("brief-")]
+    stacks = [stack for stack in map(python_stack, brief) if stack[0][1]]
     assert len(brief) > 150
-    for sample in brief:
-        assert short(sample.frames[0].function_name) == "_bootstrap"
+    # Before its first and after its last Python frame a thread is in C alone.
+    assert len(stacks) > 0.8 * len(brief)
+    assert {short(stack[0][0]) for stack in stacks} == {"_bootstrap"}
 
 
 def test_stop_may_be_called_from_another_thread_than_start() -> None:
