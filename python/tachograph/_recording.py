@@ -65,7 +65,7 @@ class Recording:
         return _rebuild, (self._native,)
 
     def __repr__(self) -> str:
-        state = "" if self._finished is not None or self._window is None else ", running"
+        state = "" if self._live() is None else ", running"
         return f"<Recording: {self.duration:.3f} s, {self.sample_count} samples{state}>"
 
     @property
