@@ -60,20 +60,17 @@ def load(shard: bytes) -> Batch:
 
 
 def load_all(shards: list[bytes], ready: queue.Queue[Batch | None]) -> None:
-    """Feed every shard to the training; runs in a thread of its own."""
-    for shard in shards:
-        ready.put(load(shard))
-    ready.put(None)
+    """Load every epoch's shards ahead of their use; runs in a thread of its own."""
+    for _ in range(EPOCHS):
+        for shard in shards:
+            ready.put(load(shard))
+        ready.put(None)
 
 
-def batches(shards: list[bytes]) -> Iterator[Batch]:
-    """The batches of one epoch, loaded ahead of their use."""
-    ready: queue.Queue[Batch | None] = queue.Queue(maxsize=4)
-    loader = threading.Thread(target=load_all, args=(shards, ready), name="loader")
-    loader.start()
+def epoch_of(ready: queue.Queue[Batch | None]) -> Iterator[Batch]:
+    """The batches of one epoch, as the loader gets them ready."""
     while (batch := ready.get()) is not None:
         yield batch
-    loader.join()
 
 
 # --- model ------------------------------------------------------------------
@@ -120,8 +117,8 @@ class Network:
 # --- training ---------------------------------------------------------------
 
 
-def train_epoch(network: Network, shards: list[bytes]) -> None:
-    for inputs, labels in batches(shards):
+def train_epoch(network: Network, ready: queue.Queue[Batch | None]) -> None:
+    for inputs, labels in epoch_of(ready):
         for _ in range(12):
             hidden, outputs = network.forward(inputs)
             errors = [output - label for output, label in zip(outputs, labels, strict=True)]
@@ -142,9 +139,13 @@ def main() -> None:
     network = Network(random.Random(1))
     training = [make_shard(seed) for seed in range(BATCHES)]
     unseen = [make_shard(seed) for seed in range(1000, 1006)]
+    ready: queue.Queue[Batch | None] = queue.Queue(maxsize=4)
+    loader = threading.Thread(target=load_all, args=(training, ready), name="loader")
+    loader.start()
     for epoch in range(1, EPOCHS + 1):
-        train_epoch(network, training)
+        train_epoch(network, ready)
         print(f"epoch {epoch}: {evaluate(network, unseen):.0%} of unseen points right")
+    loader.join()
 
 
 if __name__ == "__main__":

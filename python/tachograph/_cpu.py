@@ -1,4 +1,7 @@
-"""The CPU profiler: ``start`` and ``stop``, and the block that does both."""
+"""The CPU profiler: ``start`` and ``stop``, and the block that does both.
+
+What only a session needs is imported when one starts.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import os
 from _thread import RLock
 
 from . import _unwinding
-from ._settings import Settings
-from ._window import Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
     from ._model import ProfilerStats
     from ._profile import Profile
+    from ._settings import Settings
     from ._types import Mode, Trigger
+    from ._window import Window
 
 _lock = RLock()
 _door: Window | None = None
@@ -58,6 +61,8 @@ def start(
         >>> total = sum(i * i for i in range(1_000_000))
         >>> profile = tachograph.stop()
     """
+    from ._settings import Settings
+
     settings = Settings(
         interval_ms=interval_ms,
         memory_limit_mb=memory_limit_mb,
@@ -130,6 +135,8 @@ class Profiler:
         trigger: Trigger = "auto",
         max_depth: int = 512,
     ) -> None:
+        from ._settings import Settings
+
         self._settings = Settings(
             interval_ms=interval_ms,
             memory_limit_mb=memory_limit_mb,
@@ -170,6 +177,8 @@ class Profiler:
 def _open_door(settings: Settings, output_path: str | PathLike[str] | None) -> Window:
     """Open the one window that ``start()`` and ``Profiler`` have between them."""
     global _door
+    from ._window import Window
+
     with _lock:
         if _door is not None:
             raise RuntimeError("Profiler already running; call stop() before starting it again")

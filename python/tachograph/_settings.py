@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -53,8 +51,8 @@ class Settings:
 def _whole(name: str, value: SupportsIndex, most: int) -> int:
     """Return `value` as an int between 1 and `most`."""
     try:
-        number = operator.index(value)
-    except TypeError:
+        number = value.__index__()
+    except AttributeError:
         raise TypeError(f"{name} must be a whole number, not {value!r}") from None
     if number < 1:
         raise ValueError(f"{name} must be >= 1, not {number}")
