@@ -32,6 +32,15 @@ pub enum Error {
         /// Why it cannot be had.
         reason: String,
     },
+    /// The asked-for trigger counts CPU time, and wall time was asked for.
+    #[error(
+        "trigger {trigger:?} counts CPU time, and mode=\"wall\" samples elapsed time; \
+         use trigger=\"auto\", or mode=\"cpu\""
+    )]
+    TriggerForCpuOnly {
+        /// The trigger that was asked for.
+        trigger: &'static str,
+    },
     /// A thread of ours could not be started.
     #[error("cannot start the sampler thread")]
     NoThread(#[source] io::Error),

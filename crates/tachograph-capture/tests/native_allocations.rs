@@ -57,20 +57,12 @@ fn walking_a_native_stack_allocates_nothing() {
     let directory = Scratch::new("allocations");
     let library = Loaded::new(&build(&directory.0, "allocations", 555));
     refresh();
-    let mut walk = Walk {
-        walker: Walker::new(),
-        words: [0; 256],
-        walked: Walked::default(),
-        allocations: 0,
-    };
+    let mut walk =
+        Walk { walker: Walker::new(), words: [0; 256], walked: Walked::default(), allocations: 0 };
 
     library.call(walk_here, std::ptr::from_mut(&mut walk).cast());
 
-    assert!(
-        walk.walked.complete && walk.walked.depth > 8,
-        "{:?}",
-        walk.walked
-    );
+    assert!(walk.walked.complete && walk.walked.depth > 8, "{:?}", walk.walked);
     assert_eq!(walk.allocations, 0);
     let counted = ALLOCATIONS.get();
     drop(Box::new(1));

@@ -32,11 +32,7 @@ fn walks_stay_true_while_libraries_come_and_go() {
     let paths = [200, 208, 3000].map(|size| build(&directory.0, &format!("churn{size}"), size));
     let stop = AtomicBool::new(false);
     let (whole, cut, refreshed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-    let new_walk = || Walk {
-        walker: Walker::new(),
-        words: [0; 64],
-        walked: Walked::default(),
-    };
+    let new_walk = || Walk { walker: Walker::new(), words: [0; 64], walked: Walked::default() };
     refresh();
 
     thread::scope(|scope| {
@@ -63,13 +59,9 @@ fn walks_stay_true_while_libraries_come_and_go() {
                         }
                         whole.fetch_add(1, Ordering::Relaxed);
                         let symbols = symbolizer.resolve(&walk.words[..walk.walked.depth]);
-                        let names: Vec<&str> = symbols
-                            .iter()
-                            .map(|symbol| symbol.function.as_str())
-                            .collect();
-                        let inner = names
-                            .iter()
-                            .position(|name| *name == "tachograph_test_inner");
+                        let names: Vec<&str> =
+                            symbols.iter().map(|symbol| symbol.function.as_str()).collect();
+                        let inner = names.iter().position(|name| *name == "tachograph_test_inner");
                         let inner = inner.unwrap_or_else(|| panic!("{names:#?}"));
                         assert_eq!(names[inner + 1], "tachograph_test_outer", "{names:#?}");
                     }

@@ -21,11 +21,7 @@ struct Walk {
 impl Walk {
     fn new() -> Self {
         refresh();
-        Self {
-            walker: Walker::new(),
-            words: [0; 128],
-            walked: Walked::default(),
-        }
+        Self { walker: Walker::new(), words: [0; 128], walked: Walked::default() }
     }
 
     fn data(&mut self) -> *mut c_void {
@@ -37,10 +33,7 @@ impl Walk {
     }
 
     fn names(&self) -> Vec<String> {
-        self.symbols()
-            .iter()
-            .map(|symbol| symbol.function.clone())
-            .collect()
+        self.symbols().iter().map(|symbol| symbol.function.clone()).collect()
     }
 }
 
@@ -52,10 +45,7 @@ extern "C" fn walk_here(data: *mut c_void) {
 }
 
 fn position(names: &[String], name: &str) -> usize {
-    names
-        .iter()
-        .position(|have| have == name)
-        .unwrap_or_else(|| panic!("no {name} in {names:#?}"))
+    names.iter().position(|have| have == name).unwrap_or_else(|| panic!("no {name} in {names:#?}"))
 }
 
 #[test]
@@ -70,17 +60,8 @@ fn a_library_without_frame_pointers_is_walked_through() {
     assert!(walk.walked.complete, "{names:#?}");
     let inner = position(&names, "tachograph_test_inner");
     assert_eq!(position(&names, "tachograph_test_outer"), inner + 1);
-    assert_eq!(
-        position(&names, "hidden"),
-        inner - 1,
-        "a static function has a name too"
-    );
-    assert!(
-        names[inner + 2..]
-            .iter()
-            .any(|name| name.contains("walked_through")),
-        "{names:#?}"
-    );
+    assert_eq!(position(&names, "hidden"), inner - 1, "a static function has a name too");
+    assert!(names[inner + 2..].iter().any(|name| name.contains("walked_through")), "{names:#?}");
 }
 
 #[test]
@@ -98,10 +79,7 @@ fn a_library_that_is_gone_still_gives_its_frames_a_place() {
     let symbols = walk.symbols();
 
     position(&names, "tachograph_test_inner");
-    let gone = symbols
-        .iter()
-        .find(|symbol| symbol.module_path.ends_with("libgone.so"))
-        .unwrap();
+    let gone = symbols.iter().find(|symbol| symbol.module_path.ends_with("libgone.so")).unwrap();
     assert!(gone.function.starts_with("libgone.so+0x"), "{gone:?}");
     assert_eq!(gone.build_id.len(), 40);
     assert!(gone.module_base < gone.module_end);
@@ -119,16 +97,8 @@ fn a_file_that_was_replaced_is_not_trusted_for_names() {
     build(&directory.0, "replaced", 3000);
     let names = walk.names();
 
-    assert!(
-        !names.iter().any(|name| name == "tachograph_test_inner"),
-        "{names:#?}"
-    );
-    assert!(
-        names
-            .iter()
-            .any(|name| name.starts_with("libreplaced.so+0x")),
-        "{names:#?}"
-    );
+    assert!(!names.iter().any(|name| name == "tachograph_test_inner"), "{names:#?}");
+    assert!(names.iter().any(|name| name.starts_with("libreplaced.so+0x")), "{names:#?}");
 }
 
 /// What `bsearch` compares with: walks, then says "equal".
@@ -159,10 +129,7 @@ fn the_c_librarys_functions_have_their_names() {
     let bsearch = symbols.iter().find(|symbol| symbol.function == "bsearch");
     let bsearch = bsearch.unwrap_or_else(|| panic!("{symbols:#?}"));
     assert!(bsearch.module_path.contains("libc.so"), "{bsearch:?}");
-    assert!(
-        bsearch.offset() > 0 && bsearch.offset() < 0x1000,
-        "{bsearch:?}"
-    );
+    assert!(bsearch.offset() > 0 && bsearch.offset() < 0x1000, "{bsearch:?}");
 }
 
 /// zlib's `z_stream`.
@@ -197,12 +164,7 @@ fn zlibs_functions_have_their_names() {
         ..ZStream::default()
     };
 
-    init(
-        &raw mut stream,
-        6,
-        c"1.2".as_ptr().cast(),
-        size_of::<ZStream>() as c_int,
-    );
+    init(&raw mut stream, 6, c"1.2".as_ptr().cast(), size_of::<ZStream>() as c_int);
 
     let names = walk.names();
     let deflate = position(&names, "deflateInit2_");
@@ -247,10 +209,7 @@ fn a_captured_stack_begins_with_the_caller_and_keeps_to_its_limit() {
     let frames = capture_here(128);
     let two = capture_here(2);
 
-    assert!(
-        frames[0].symbol.contains("a_captured_stack_begins"),
-        "{frames:#?}"
-    );
+    assert!(frames[0].symbol.contains("a_captured_stack_begins"), "{frames:#?}");
     assert!(frames[0].offset > 0 && frames[0].filename.contains("native_stacks"));
     assert!(frames.len() > 5, "{frames:#?}");
     assert_eq!(two.len(), 2);

@@ -132,7 +132,7 @@ fn a_trigger_that_cannot_serve_is_refused_with_a_reason() {
 
     let error = Client::open(wish, Host::default()).unwrap_err();
 
-    assert!(matches!(error, Error::TriggerUnavailable { trigger: "cpu-timer", .. }), "{error}");
+    assert!(matches!(error, Error::TriggerForCpuOnly { trigger: "cpu-timer" }), "{error}");
     assert_eq!(threads_left(), 0);
 }
 

@@ -64,6 +64,7 @@ fn os_error(error: &dyn Error, cause: &io::Error) -> PyErr {
 pub(crate) fn from_capture(error: capture::Error) -> PyErr {
     match &error {
         capture::Error::OutputDenied { source, .. } => os_error(&error, source),
+        capture::Error::TriggerForCpuOnly { .. } => PyValueError::new_err(told(&error)),
         _ => ours::TachographError::new_err(told(&error)),
     }
 }

@@ -134,7 +134,10 @@ impl Collector {
         self.tracks.name_threads(&mut self.tables, names);
         self.write_batch();
         let (now, totals) = (clock::monotonic(), self.totals());
-        let door = self.doors.remove(at);
+        let mut door = self.doors.remove(at);
+        if let Some(chosen) = self.cpu.chosen() {
+            door.set_trigger(chosen);
+        }
         let sources = if door.options.source {
             own_sources(self.tables.tables(), door.roots())
         } else {
@@ -156,6 +159,7 @@ impl Collector {
         }
         if clock::monotonic().saturating_sub(self.last_batch) >= BATCH_NS {
             self.write_batch();
+            self.cpu.mind_the_budget(self.last_batch, &self.waker);
         }
     }
 

@@ -16,7 +16,7 @@ use super::tracks::{self, Tracks};
 use crate::cpu::{self, Chosen, Plan, Sampler};
 use crate::error::Error;
 use crate::options::CpuOptions;
-use crate::sys::{clock, handler, slots};
+use crate::sys::{clock, handler, slots, threads};
 use crate::waker::Waker;
 
 /// Frames kept per stack unless the caller says otherwise.
@@ -33,6 +33,10 @@ pub(crate) struct CpuSource {
     logs: HashMap<usize, ThreadLog>,
     words: Vec<u64>,
     notes: Vec<String>,
+    /// Context switches of the process, and when they were counted.
+    switches: (u64, u64),
+    /// Context switches per second that made performance events too dear.
+    too_many_switches: Option<f64>,
     /// Totals of samplers and threads that are gone, and counts of our own.
     past: Totals,
 }
@@ -48,6 +52,8 @@ impl CpuSource {
             logs: HashMap::new(),
             words: Vec::new(),
             notes: Vec::new(),
+            switches: (0, start),
+            too_many_switches: None,
             past: Totals::default(),
         }
     }
@@ -85,6 +91,11 @@ impl CpuSource {
         })
     }
 
+    /// The trigger in use and why.
+    pub(crate) fn chosen(&self) -> Option<&Chosen> {
+        self.plan.as_ref().map(|(_, chosen)| chosen)
+    }
+
     /// Takes a door's wish back.
     pub(crate) fn leave(&mut self, id: u64, waker: &Waker) {
         if self.wishes.remove(&id).is_some() {
@@ -109,7 +120,12 @@ impl CpuSource {
         if wish.max_depth == 0 {
             wish.max_depth = DEFAULT_DEPTH as u32;
         }
-        let chosen = self.can_serve(&wish)?;
+        let mut chosen = self.can_serve(&wish)?;
+        if let Some(rate) = self.too_many_switches.filter(|_| !chosen.is_asked_for()) {
+            let reason =
+                format!("{rate:.0} context switches a second are too many for perf events");
+            chosen = Chosen { trigger: Trigger::Tick, reason };
+        }
         let plan = Plan { trigger: chosen.trigger, ..plan_for(&wish) };
         if self.plan.as_ref().is_some_and(|(old, _)| *old == plan) && self.sampler.is_some() {
             return Ok(());
@@ -200,8 +216,10 @@ impl CpuSource {
                     let task = sample.task.as_ref();
                     log.task = task.map(|task| tracks.task(tables, log.track, task, now));
                 }
-                let repairs =
-                    !is_perf || sample.kind != record::Kind::Tick || sample.at_system_call;
+                let repairs = !is_perf
+                    || sample.kind != record::Kind::Tick
+                    || sample.at_system_call
+                    || thread.by_tick.load(Ordering::Acquire);
                 log.take(&received, repairs, frames, tables);
                 name_thread(log, sample.thread_object, frames, tables);
             }
@@ -251,6 +269,23 @@ impl CpuSource {
             if let Some(sampler) = &self.sampler {
                 sampler.release(&log.thread);
             }
+        }
+    }
+
+    /// Goes back to the tick when performance events that nobody asked for
+    /// by name have become too dear: they cost on every context switch.
+    pub(crate) fn mind_the_budget(&mut self, now: u64, waker: &Waker) {
+        let switches = threads::context_switches();
+        let (before, since) = std::mem::replace(&mut self.switches, (switches, now));
+        let seconds = now.saturating_sub(since) as f64 / 1e9;
+        let rate = switches.saturating_sub(before) as f64 / seconds.max(0.1);
+        let Some((plan, chosen)) = &self.plan else { return };
+        if chosen.trigger != Trigger::Perf || chosen.is_asked_for() || before == 0 {
+            return;
+        }
+        if cpu::perf_cost(plan.interval_ns, rate) > cpu::PERF_BUDGET {
+            self.too_many_switches = Some(rate);
+            let _ = self.follow_wishes(waker);
         }
     }
 

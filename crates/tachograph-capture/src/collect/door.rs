@@ -9,6 +9,7 @@ use tachograph_profile::{
 };
 
 use super::sink::Sink;
+use crate::cpu::Chosen;
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Finished, Stats};
@@ -109,6 +110,14 @@ impl Door {
     pub(crate) fn set_cpu(&mut self, settings: CpuSettings) {
         let memory_limit_bytes = memory_limit(&self.options);
         self.meta.settings.cpu = Some(CpuSettings { memory_limit_bytes, ..settings });
+    }
+
+    /// The trigger may have changed since the door was opened.
+    pub(crate) fn set_trigger(&mut self, chosen: &Chosen) {
+        if let Some(cpu) = &mut self.meta.settings.cpu {
+            cpu.trigger = chosen.trigger;
+            cpu.trigger_reason.clone_from(&chosen.reason);
+        }
     }
 
     /// What tells own code from libraries.

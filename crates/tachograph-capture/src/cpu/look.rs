@@ -45,6 +45,8 @@ pub(crate) struct Sight {
     asked_at: u64,
     /// The last look found it waiting.
     waited: bool,
+    /// CPU time that no look stands for yet; negative when looks are ahead.
+    owed_ns: i64,
     place: Option<Place>,
     source: Option<Source>,
 }
@@ -62,7 +64,22 @@ impl Sight {
         let files = ThreadFiles::new(thread.tid);
         let cpu = thread.cpu_now();
         thread.slot.pending.store(false, Ordering::Release);
-        Self { thread, files, cpu, asked_at: 0, waited: false, place: None, source: None }
+        Self {
+            thread,
+            files,
+            cpu,
+            asked_at: 0,
+            waited: false,
+            owed_ns: 0,
+            place: None,
+            source: None,
+        }
+    }
+
+    /// Adds CPU time that looks have to stand for, within two intervals.
+    fn owe(&mut self, used: u64, interval_ns: u64) {
+        let limit = interval_ns.saturating_mul(2).cast_signed();
+        self.owed_ns = self.owed_ns.saturating_add_unsigned(used).clamp(-limit, limit);
     }
 }
 
@@ -81,11 +98,6 @@ impl Looker {
         Self { plan: plan.clone(), random: fastrand::Rng::new(), idle }
     }
 
-    /// Whether threads need what native unwinding needs.
-    pub(crate) fn wants_native(&self) -> bool {
-        self.plan.native
-    }
-
     /// A new tick begins.
     pub(crate) fn begin(&mut self, now: u64) {
         if let Some(idle) = &mut self.idle {
@@ -96,6 +108,9 @@ impl Looker {
     /// Prepares a thread that has just been found.
     pub(crate) fn greet(&mut self, sight: &mut Sight) {
         let (tid, ticket) = (sight.thread.tid, sight.thread.slot.ticket());
+        if self.plan.native {
+            sight.thread.slot.give_native();
+        }
         let first = jittered(&mut self.random, self.plan.interval_ns);
         sight.source = match self.plan.trigger {
             Trigger::Tick => None,
@@ -106,6 +121,7 @@ impl Looker {
                     .map(Source::Timer)
             }
         };
+        sight.thread.by_tick.store(sight.source.is_none(), Ordering::Release);
     }
 
     /// Looks at one thread.
@@ -125,6 +141,7 @@ impl Looker {
             None => {}
         }
         let used = cpu.saturating_sub(sight.cpu);
+        sight.owe(used, self.plan.interval_ns);
         let moved = cpu != sight.cpu;
         sight.cpu = cpu;
         if !moved {
@@ -139,6 +156,9 @@ impl Looker {
             // Only just woken up: still inside its wait, which a signal would
             // turn into EINTR. It is looked at again on the next tick.
             Some(b'R') if sight.waited && used < WAKE_UP_NS => Outcome::Alive,
+            // Pushed off its processor, perhaps by the sampler itself. It gets its
+            // share of looks and no more, or a busy machine would multiply them.
+            Some(b'R') if self.has_its_share(sight) => Outcome::Alive,
             Some(b'R') => self.ask(sight, true),
             Some(_) => {
                 self.look_at_waiting(sight, now, cpu);
@@ -146,6 +166,13 @@ impl Looker {
             }
             None => Outcome::Alive,
         }
+    }
+
+    /// Whether a thread that could run has had as many looks as its CPU time
+    /// is worth. Wall time passes for it as for any other, so there it is
+    /// looked at on every tick.
+    fn has_its_share(&self, sight: &Sight) -> bool {
+        self.idle.is_none() && sight.owed_ns < (self.plan.interval_ns / 2).cast_signed()
     }
 
     /// In wall mode a waiting thread is read from here, once for as long as it
@@ -177,6 +204,7 @@ impl Looker {
                 return Outcome::Alive;
             }
         }
+        sight.owed_ns -= self.plan.interval_ns.cast_signed();
         slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
         slot.pending.store(true, Ordering::Release);
         sight.asked_at = sight.cpu;

@@ -27,17 +27,13 @@ pub(crate) struct Roster {
 
 impl Roster {
     /// Begins with threads that were watched before.
-    pub(crate) fn new(known: Vec<Arc<Watched>>) -> io::Result<Self> {
+    pub(crate) fn new(known: Vec<Arc<Watched>>, looker: &mut Looker) -> io::Result<Self> {
         let scanned = !known.is_empty();
-        let known = known.into_iter().filter(|thread| !thread.has_ended()).map(Sight::new);
-        Ok(Self {
-            tasks: TaskDirectory::open()?,
-            known: known.collect(),
-            expected: 0,
-            someone_ended: false,
-            scanned,
-            unwatched: 0,
-        })
+        let alive = known.into_iter().filter(|thread| !thread.has_ended());
+        let mut known: Vec<Sight> = alive.map(Sight::new).collect();
+        known.iter_mut().for_each(|sight| looker.greet(sight));
+        let tasks = TaskDirectory::open()?;
+        Ok(Self { tasks, known, expected: 0, someone_ended: false, scanned, unwatched: 0 })
     }
 
     /// Whether threads may have come or gone since the last `discover`.
@@ -72,9 +68,6 @@ impl Roster {
                 self.unwatched += 1;
                 continue;
             };
-            if looker.wants_native() {
-                slot.give_native();
-            }
             // CPU time from before the session is not ours to share out.
             let before = if self.scanned { 0 } else { cpu };
             let name = ThreadFiles::new(tid).name();

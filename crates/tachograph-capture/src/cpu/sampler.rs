@@ -167,7 +167,7 @@ fn run(inner: &Inner, plan: Plan, known: Vec<Arc<Watched>>, collector: &Waker) {
     let begin = clock::monotonic();
     let mut deadlines = Deadlines::new(plan.tick_ns(), begin);
     let mut looker = Looker::new(&plan);
-    let Ok(mut roster) = Roster::new(known) else {
+    let Ok(mut roster) = Roster::new(known, &mut looker) else {
         return;
     };
     roster.discover(&mut looker, inner_sink(inner), begin);

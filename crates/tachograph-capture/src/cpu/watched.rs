@@ -25,6 +25,8 @@ pub(crate) struct Watched {
     pub(crate) last_seen: AtomicU64,
     /// It is no more.
     pub(crate) ended: AtomicBool,
+    /// The tick alone makes it look: no event or timer could be had for it.
+    pub(crate) by_tick: AtomicBool,
     /// It blocks our signal.
     pub(crate) deaf: AtomicBool,
     /// The name the kernel keeps, for threads Python knows nothing of.
@@ -71,6 +73,7 @@ impl Watched {
             cpu: AtomicU64::new(cpu_at_start),
             last_seen: AtomicU64::new(now),
             ended: AtomicBool::new(false),
+            by_tick: AtomicBool::new(true),
             deaf: AtomicBool::new(false),
             kernel_name,
             idle: Mutex::default(),

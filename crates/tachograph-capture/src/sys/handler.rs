@@ -110,10 +110,13 @@ pub(crate) fn is_armed() -> bool {
     URG.is_current()
 }
 
-/// Takes the handlers out again.
+/// Takes the handlers out again, but for SIGTRAP's.
+///
+/// A trap that fired just before its event was closed may still be on its way
+/// to a thread that waits for a processor. SIGTRAP's default would kill the
+/// program, so our handler stays; it passes on every trap that is not ours.
 pub(crate) fn disarm() {
     URG.remove();
-    TRAP.remove();
     guard::disarm();
 }
 

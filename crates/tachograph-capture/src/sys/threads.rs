@@ -156,6 +156,19 @@ fn own_nice() -> i32 {
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 
+/// Context switches of this process so far, of its own will or not.
+pub(crate) fn context_switches() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: `usage` is large enough and lives until the call returns.
+    let failed = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    if failed != 0 {
+        return 0;
+    }
+    // SAFETY: the call succeeded, so the kernel filled it in.
+    let usage = unsafe { usage.assume_init() };
+    (usage.ru_nvcsw + usage.ru_nivcsw).unsigned_abs()
+}
+
 /// Processors this process may use at once: affinity and the cgroup's quota.
 pub(crate) fn usable_cores() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
