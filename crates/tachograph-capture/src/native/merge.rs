@@ -41,9 +41,12 @@ pub enum Alignment {
     /// innermost loop is the one without frames. More mean that the Python walk
     /// ended early; then loops and segments are paired from the innermost on.
     SpareLoops,
-    /// More segments than loops: the native walk ended early, or another stack
-    /// was switched in. They are paired from the innermost on; segments left
-    /// over stand at the root.
+    /// More segments than loops.
+    ///
+    /// Empty segments go first: a loop that is being entered can be seen twice.
+    /// If the native stack reaches its start, the loops that are missing are the
+    /// innermost ones, not yet or no longer there, and their segments stand
+    /// innermost. If it was cut, they stand at the root.
     SpareSegments,
 }
 
@@ -72,13 +75,28 @@ pub enum Alignment {
 pub fn merge(native: &[NativePlace], segments: &[usize], out: &mut Vec<Place>) -> Alignment {
     out.clear();
     let loops = native.iter().filter(|frame| frame.boundary).count();
-    let mut empty_loops = usize::from(loops == segments.len() + 1);
+    let mut spare_loops = usize::from(loops == segments.len() + 1);
+    let mut spare_segments = segments.len().saturating_sub(loops);
     let mut next = 0;
-    let mut segments_left = segments.iter().map(|count| {
-        let first = next;
-        next += count;
-        (first..next).map(Place::Python)
-    });
+    let mut segments_left = segments
+        .iter()
+        .filter(|count| {
+            let is_dropped = **count == 0 && spare_segments > 0;
+            spare_segments -= usize::from(is_dropped);
+            !is_dropped
+        })
+        .map(|count| {
+            let first = next;
+            next += count;
+            (first..next).map(Place::Python)
+        })
+        .collect::<Vec<_>>()
+        .into_iter();
+    let is_whole = native.last().is_some_and(|frame| frame.role == Role::Startup);
+    if loops > 0 && is_whole {
+        let missing = segments_left.len().saturating_sub(loops);
+        out.extend(segments_left.by_ref().take(missing).flatten());
+    }
     let mut passed = 0;
     for (index, frame) in native.iter().enumerate() {
         if !frame.boundary {
@@ -88,8 +106,8 @@ pub fn merge(native: &[NativePlace], segments: &[usize], out: &mut Vec<Place>) -
             continue;
         }
         passed += 1;
-        if empty_loops > 0 {
-            empty_loops -= 1;
+        if spare_loops > 0 {
+            spare_loops -= 1;
         } else if let Some(segment) = segments_left.next() {
             out.extend(segment);
         }
@@ -160,13 +178,8 @@ mod tests {
     /// Python ones. `|` closes a segment.
     fn merged(native_letters: &str, python_letters: &str) -> (String, Alignment) {
         let segments = python_letters.split_inclusive('|');
-        let segments: Vec<usize> = segments
-            .map(|part| part.trim_end_matches('|').len())
-            .collect();
-        let python: Vec<char> = python_letters
-            .chars()
-            .filter(|letter| *letter != '|')
-            .collect();
+        let segments: Vec<usize> = segments.map(|part| part.trim_end_matches('|').len()).collect();
+        let python: Vec<char> = python_letters.chars().filter(|letter| *letter != '|').collect();
         let mut out = vec![Place::Native(99)];
 
         let alignment = merge(&native(native_letters), &segments, &mut out);
@@ -220,20 +233,29 @@ mod tests {
     fn segments_beyond_a_cut_native_stack_stand_at_the_root() {
         let (stack, alignment) = merged("FLF", "a|bc|");
 
-        assert_eq!(
-            (stack.as_str(), alignment),
-            ("0a2bc", Alignment::SpareSegments)
-        );
+        assert_eq!((stack.as_str(), alignment), ("0a2bc", Alignment::SpareSegments));
+    }
+
+    #[test]
+    fn a_segment_whose_loop_has_not_begun_stands_innermost() {
+        // The lambda's frame exists, its loop does not: sqlite called it from f.
+        let (stack, alignment) = merged("PFFPLPS", "l|f|");
+
+        assert_eq!((stack.as_str(), alignment), ("l12f", Alignment::SpareSegments));
+    }
+
+    #[test]
+    fn a_loop_that_was_seen_twice_takes_one_segment() {
+        let (stack, alignment) = merged("LPFFPLPS", "|l|fg|");
+
+        assert_eq!((stack.as_str(), alignment), ("l23fg", Alignment::SpareSegments));
     }
 
     #[test]
     fn a_python_walk_that_was_cut_pairs_from_the_innermost() {
         let (stack, alignment) = merged("FLFLFL", "ab");
 
-        assert_eq!(
-            (stack.as_str(), alignment),
-            ("0ab24", Alignment::SpareLoops)
-        );
+        assert_eq!((stack.as_str(), alignment), ("0ab24", Alignment::SpareLoops));
     }
 
     #[test]
@@ -250,20 +272,15 @@ mod tests {
             ((state >> 16) % below) as usize
         };
         for _ in 0..2_000 {
-            let natives: String = (0..random(12))
-                .map(|_| ['F', 'T', 'P', 'S', 'L'][random(5)])
-                .collect();
-            let mut walked: String = (0..random(9))
-                .map(|_| ['|', 'x', 'y', 'z'][random(4)])
-                .collect();
+            let natives: String =
+                (0..random(12)).map(|_| ['F', 'T', 'P', 'S', 'L'][random(5)]).collect();
+            let mut walked: String =
+                (0..random(9)).map(|_| ['|', 'x', 'y', 'z'][random(4)]).collect();
 
             let (stack, _) = merged(&natives, &walked);
 
             walked.retain(|letter| letter != '|');
-            let shown: String = stack
-                .chars()
-                .filter(|letter| "xyz".contains(*letter))
-                .collect();
+            let shown: String = stack.chars().filter(|letter| "xyz".contains(*letter)).collect();
             assert_eq!(shown, walked, "{natives} {walked}");
         }
     }

@@ -60,8 +60,6 @@ const PLUMBING: &[&str] = &[
     "builtin___build_class__",
     "import_",
     "initialize_locals",
-    "main",
-    "_start",
 ];
 
 /// Functions of the C library below the first function of a program or thread.
@@ -115,6 +113,9 @@ impl Roles {
 }
 
 fn interpreter_role(name: &str) -> Role {
+    if STARTUP.contains(&name) {
+        return Role::Startup;
+    }
     if name.is_empty() || PLUMBING.iter().any(|start| name.starts_with(start)) {
         return Role::Plumbing;
     }
@@ -147,48 +148,23 @@ mod tests {
 
     #[test]
     fn call_plumbing_of_the_interpreter_is_told_from_its_work() {
-        for name in [
-            "_PyEval_EvalFrameDefault",
-            "PyObject_Vectorcall",
-            "cfunction_call",
-            "",
-        ] {
-            assert_eq!(
-                role(name, INTERPRETER, "libpython3.so"),
-                Role::Plumbing,
-                "{name:?}"
-            );
+        for name in ["_PyEval_EvalFrameDefault", "PyObject_Vectorcall", "cfunction_call", ""] {
+            assert_eq!(role(name, INTERPRETER, "libpython3.so"), Role::Plumbing, "{name:?}");
         }
-        for name in [
-            "list_sort",
-            "dict_merge",
-            "long_divrem",
-            "gc_collect_main",
-            "take_gil",
-        ] {
-            assert_eq!(
-                role(name, INTERPRETER, "libpython3.so"),
-                Role::Telling,
-                "{name:?}"
-            );
+        for name in ["list_sort", "dict_merge", "long_divrem", "gc_collect_main", "take_gil"] {
+            assert_eq!(role(name, INTERPRETER, "libpython3.so"), Role::Telling, "{name:?}");
         }
     }
 
     #[test]
     fn the_same_name_in_another_object_is_foreign() {
-        assert_eq!(
-            role("PyArray_Sort", 0x7000, "_multiarray.so"),
-            Role::Foreign
-        );
+        assert_eq!(role("PyArray_Sort", 0x7000, "_multiarray.so"), Role::Foreign);
         assert_eq!(role("", 0x7000, "libblas.so"), Role::Foreign);
     }
 
     #[test]
     fn the_c_librarys_starters_are_startup_with_and_without_a_name() {
-        assert_eq!(
-            role("__libc_start_main", 0x9000, "libc.so.6"),
-            Role::Startup
-        );
+        assert_eq!(role("__libc_start_main", 0x9000, "libc.so.6"), Role::Startup);
         assert_eq!(role("clone3", 0x9000, "libc.so.6"), Role::Startup);
         assert_eq!(role("", 0x9000, "libc.so.6"), Role::Startup);
         assert_eq!(role("qsort_r", 0x9000, "libc.so.6"), Role::Foreign);

@@ -49,6 +49,30 @@ impl NativeRaw {
     }
 }
 
+/// The code words of `frames`, with `mark` set in those that are eval loops:
+/// that hold one of `addresses`. Both are innermost first.
+///
+/// A frame can hold several. An address on another stack, or below the stack
+/// that is left, is passed over.
+///
+/// Context: signal handler.
+#[allow(dead_code)]
+pub(crate) fn words_with_loops(
+    frames: &[NativeRaw],
+    addresses: impl Iterator<Item = u64>,
+    mark: u64,
+) -> impl ExactSizeIterator<Item = u64> {
+    let mut addresses = addresses.peekable();
+    frames.iter().map(move |frame| {
+        while addresses.next_if(|address| *address < frame.sp).is_some() {}
+        let mut word = frame.code();
+        while addresses.next_if(|address| frame.holds(*address)).is_some() {
+            word |= mark;
+        }
+        word
+    })
+}
+
 /// User addresses have at most this many bits; the object's number is above them.
 pub(crate) const PC_BITS: u32 = 48;
 /// The bits of a code word that are the address.
@@ -74,9 +98,7 @@ pub(crate) struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self {
-            cache: CacheNative::new_in(),
-        }
+        Self { cache: CacheNative::new_in() }
     }
 }
 
@@ -162,12 +184,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
     fn frame(&self, object: Option<u16>) -> NativeRaw {
         let sp = self.regs.sp();
         let pc = self.address.address_for_lookup();
-        NativeRaw {
-            pc,
-            sp,
-            cfa: sp,
-            object: object.unwrap_or(0),
-        }
+        NativeRaw { pc, sp, cfa: sp, object: object.unwrap_or(0) }
     }
 
     /// The number of the object the walk stands in at this moment.
@@ -250,3 +267,37 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
 
 /// No code lies below this address.
 const LOWEST_CODE: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: u64 = 1 << 63;
+
+    fn marked(frames: &[(u64, u64)], addresses: &[u64]) -> String {
+        let frame =
+            |(sp, cfa): &(u64, u64)| NativeRaw { pc: 1, sp: *sp, cfa: *cfa, object: MAX_OBJECT };
+        let frames: Vec<NativeRaw> = frames.iter().map(frame).collect();
+        words_with_loops(&frames, addresses.iter().copied(), MARK)
+            .map(|word| if word & MARK == 0 { '.' } else { 'L' })
+            .collect()
+    }
+
+    #[test]
+    fn frames_that_hold_an_address_are_marked() {
+        let frames = [(100, 200), (200, 300), (300, 400), (400, 500)];
+
+        assert_eq!(marked(&frames, &[250, 399]), ".LL.");
+        assert_eq!(marked(&frames, &[200, 208, 400]), ".L.L", "two in one frame");
+        assert_eq!(marked(&frames, &[8, 250]), ".L..", "one below the stack");
+        assert_eq!(marked(&frames, &[]), "....");
+    }
+
+    #[test]
+    fn a_code_word_leaves_the_top_bit_free() {
+        let frame = NativeRaw { pc: u64::MAX, object: u16::MAX, ..NativeRaw::default() };
+
+        assert_eq!(frame.code() & MARK, 0);
+        assert_eq!(frame.code() & PC_MASK, PC_MASK);
+    }
+}
