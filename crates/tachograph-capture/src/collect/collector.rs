@@ -133,7 +133,8 @@ impl Collector {
         self.gather();
         self.tracks.name_threads(&mut self.tables, names);
         self.write_batch();
-        let (now, totals) = (clock::monotonic(), self.totals());
+        let (now, mut totals) = (clock::monotonic(), self.totals());
+        totals.median_lateness_ns = self.cpu.median_lateness_ns();
         let mut door = self.doors.remove(at);
         if let Some(chosen) = self.cpu.chosen() {
             door.set_trigger(chosen);
@@ -161,6 +162,8 @@ impl Collector {
             self.write_batch();
             self.cpu.mind_the_budget(self.last_batch, &self.waker);
         }
+        let (totals, waiting) = (self.totals(), self.cpu.waiting_looks());
+        self.doors.iter().for_each(|door| door.publish(&totals, waiting));
     }
 
     /// Shares out the clocks and hands every door its part.

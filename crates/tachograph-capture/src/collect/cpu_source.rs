@@ -171,7 +171,6 @@ impl CpuSource {
         self.past.ticks += report.ticks;
         self.past.loss.late_ticks += report.missed;
         self.past.own_cpu_ns += report.own_cpu_ns;
-        self.past.median_lateness_ns = report.median_lateness_ns;
     }
 
     /// Empties every ring.
@@ -294,6 +293,16 @@ impl CpuSource {
         std::mem::take(&mut self.notes)
     }
 
+    /// Half of the sampler's last wake-ups came later than this.
+    pub(crate) fn median_lateness_ns(&self) -> u64 {
+        self.sampler.as_ref().map_or(0, Sampler::median_lateness_ns)
+    }
+
+    /// Looks that have not been shared out yet.
+    pub(crate) fn waiting_looks(&self) -> usize {
+        self.logs.values().map(ThreadLog::waiting_looks).sum()
+    }
+
     /// Totals of everything so far.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.past;
@@ -303,7 +312,6 @@ impl CpuSource {
             totals.ticks += report.ticks;
             totals.loss.late_ticks += report.missed;
             totals.own_cpu_ns += report.own_cpu_ns;
-            totals.median_lateness_ns = report.median_lateness_ns;
         }
         totals
     }

@@ -175,7 +175,7 @@ impl Door {
         self.with_own_times(tables, offset, |writer, tables| {
             let _ = writer.append(tables, &batch);
         });
-        self.publish(totals);
+        self.publish(totals, 0);
     }
 
     /// Closes the window. `sources` is the text of own files.
@@ -237,13 +237,14 @@ impl Door {
         loss
     }
 
-    fn publish(&self, totals: &Totals) {
+    /// Makes the live figures current; `waiting` looks are not in a batch yet.
+    pub(crate) fn publish(&self, totals: &Totals, waiting: usize) {
         let loss = self.loss(totals);
         let watched = totals.watched_cpu_ns.saturating_sub(self.at_start.watched_cpu_ns).max(1);
         let answered = totals.answered.saturating_sub(self.at_start.answered);
         let cost =
             totals.own_cpu_ns.saturating_sub(self.at_start.own_cpu_ns) + answered * SIGNAL_COST_NS;
-        self.live.collected.store(self.samples, Ordering::Relaxed);
+        self.live.collected.store(self.samples + waiting as u64, Ordering::Relaxed);
         self.live.dropped.store(loss.missing_samples(), Ordering::Relaxed);
         self.live.cost_ppm.store(cost.saturating_mul(1_000_000) / watched, Ordering::Relaxed);
         self.live.memory.store(self.writer.get_ref().memory_bytes() as u64, Ordering::Relaxed);

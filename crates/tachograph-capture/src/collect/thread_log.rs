@@ -214,6 +214,11 @@ impl ThreadLog {
         shared
     }
 
+    /// Looks that have not been shared out yet.
+    pub(crate) fn waiting_looks(&self) -> usize {
+        self.looks.len()
+    }
+
     /// CPU time since it was first watched.
     pub(crate) fn watched_cpu_ns(&self) -> u64 {
         self.thread.cpu_now().saturating_sub(self.thread.cpu_at_start)

@@ -62,8 +62,6 @@ pub(crate) struct SamplerReport {
     pub(crate) ticks: u64,
     /// Deadlines it missed altogether.
     pub(crate) missed: u64,
-    /// Half of the wake-ups came later than this after their deadline.
-    pub(crate) median_lateness_ns: u64,
     /// CPU time of its thread.
     pub(crate) own_cpu_ns: u64,
     /// Threads for which there was no slot.
@@ -121,14 +119,18 @@ impl Sampler {
         thread.slot.release();
     }
 
-    /// How it goes.
-    pub(crate) fn report(&self) -> SamplerReport {
+    /// Half of the last wake-ups came later than this after their deadline.
+    pub(crate) fn median_lateness_ns(&self) -> u64 {
         let mut lateness = lock(&self.inner.lateness).clone();
         lateness.sort_unstable();
+        lateness.get(lateness.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// How it goes.
+    pub(crate) fn report(&self) -> SamplerReport {
         SamplerReport {
             ticks: self.inner.ticks.load(Ordering::Relaxed),
             missed: self.inner.missed.load(Ordering::Relaxed),
-            median_lateness_ns: lateness.get(lateness.len() / 2).copied().unwrap_or(0),
             own_cpu_ns: self.inner.own_cpu_ns.load(Ordering::Relaxed),
             unwatched: self.inner.unwatched.load(Ordering::Relaxed),
         }
