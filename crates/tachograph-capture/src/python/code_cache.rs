@@ -72,9 +72,7 @@ impl CodeCache {
         let info = CodeInfo::read(memory, layout, code, fingerprint).map(Arc::new);
         let entry = match &info {
             Some(info) => Entry::Known(Arc::clone(info)),
-            None => Entry::Unknown {
-                retry_at: now.saturating_add(FAILURE_LIFETIME),
-            },
+            None => Entry::Unknown { retry_at: now.saturating_add(FAILURE_LIFETIME) },
         };
         self.keep(key, entry);
         info
@@ -100,5 +98,56 @@ impl CodeCache {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(key, entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Memory in which nothing can be read, and how often someone tried.
+    #[derive(Default)]
+    struct Nothing {
+        tries: Cell<usize>,
+    }
+
+    impl ReadMemory for Nothing {
+        fn word(&self, _address: u64) -> Option<u64> {
+            self.tries.set(self.tries.get() + 1);
+            None
+        }
+
+        fn bytes(&self, address: u64, _out: &mut [u8]) -> bool {
+            self.word(address).is_some()
+        }
+    }
+
+    fn layout() -> Layout {
+        Layout::of_table(12, false).unwrap()
+    }
+
+    #[test]
+    fn a_failure_is_believed_for_a_while_and_then_tried_again() {
+        let (memory, mut cache) = (Nothing::default(), CodeCache::default());
+        let mut look = |now| cache.resolve(&memory, &layout(), 0x1000, 7, now);
+
+        assert_eq!((look(0), look(1000)), (None, None));
+        let early = memory.tries.get();
+        assert_eq!(look(FAILURE_LIFETIME), None);
+
+        assert_eq!((early, memory.tries.get()), (1, 2));
+    }
+
+    #[test]
+    fn the_cache_never_holds_more_than_two_generations() {
+        let (memory, mut cache) = (Nothing::default(), CodeCache::default());
+
+        for code in 0..3 * GENERATION as u64 {
+            cache.resolve(&memory, &layout(), code * 64, 7, 0);
+        }
+
+        assert!(cache.young.len() + cache.old.len() <= 2 * GENERATION);
     }
 }

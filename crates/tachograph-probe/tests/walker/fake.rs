@@ -12,9 +12,7 @@ pub(crate) const START: u64 = 0x7f00_0000_0000;
 /// Every layout there is.
 pub(crate) fn layouts() -> Vec<Layout> {
     let kinds = (11..=15).flat_map(|minor| [(minor, false), (minor, true)]);
-    kinds
-        .filter_map(|(minor, free_threaded)| Layout::of_table(minor, free_threaded))
-        .collect()
+    kinds.filter_map(|(minor, free_threaded)| Layout::of_table(minor, free_threaded)).collect()
 }
 
 /// Words at [`START`], and how often they were read.
@@ -25,10 +23,7 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn new(words: Vec<u64>) -> Self {
-        Self {
-            words,
-            reads: Cell::new(0),
-        }
+        Self { words, reads: Cell::new(0) }
     }
 
     pub(crate) fn set(&mut self, address: u64, offset: u32, value: u64) {
@@ -114,12 +109,8 @@ impl Thread {
             // The outermost C frame is a part of the thread state.
             let root = thread.tstate + 256;
             thread.cframe = thread.room(32);
-            thread
-                .memory
-                .set(thread.cframe, layout.cframe_previous, root);
-            thread
-                .memory
-                .set(thread.tstate, layout.thread_frame, thread.cframe);
+            thread.memory.set(thread.cframe, layout.cframe_previous, root);
+            thread.memory.set(thread.tstate, layout.thread_frame, thread.cframe);
         }
         thread
     }
@@ -139,13 +130,8 @@ impl Thread {
         self.memory.set(code, layout.code_qualname, code + 1);
         self.memory.set_bytes(code, layout.code_locals, &[1]);
         self.memory.set_bytes(code, layout.code_stack, &[2]);
-        self.memory.set_bytes(
-            code,
-            layout.code_first_traceable,
-            &[first_traceable, 0, 0, 0],
-        );
-        self.memory
-            .set_bytes(code, layout.code_flags, &flags.to_le_bytes());
+        self.memory.set_bytes(code, layout.code_first_traceable, &[first_traceable, 0, 0, 0]);
+        self.memory.set_bytes(code, layout.code_flags, &flags.to_le_bytes());
         self.memory.set(code, layout.code_units, 64);
         if layout.has_bytecode_copies() {
             let copies = self.room(64);
@@ -164,13 +150,7 @@ impl Thread {
     /// A plain frame of a new code object.
     pub(crate) fn plain(&mut self) -> Planned {
         let code = self.code(0, 0);
-        Planned {
-            code,
-            owner: 0,
-            offset: 8,
-            is_entry: false,
-            first_local: 0,
-        }
+        Planned { code, owner: 0, offset: 8, is_entry: false, first_local: 0 }
     }
 
     /// What closes an eval loop in this version: an entry frame or a shim.
@@ -180,10 +160,7 @@ impl Thread {
             root.is_entry = true;
             return vec![root];
         }
-        let shim = Planned {
-            owner: 3,
-            ..self.plain()
-        };
+        let shim = Planned { owner: 3, ..self.plain() };
         vec![root, shim]
     }
 
@@ -198,8 +175,7 @@ impl Thread {
         for plan in planned {
             top -= if plan.owner == 0 { size } else { 0 };
             let elsewhere = self.room(size);
-            self.frames
-                .push(if plan.owner == 0 { top } else { elsewhere });
+            self.frames.push(if plan.owner == 0 { top } else { elsewhere });
         }
         let previous: Vec<u64> = self.frames.iter().skip(1).copied().chain([0]).collect();
         for ((plan, &frame), previous) in planned.iter().zip(&self.frames.clone()).zip(previous) {
@@ -207,15 +183,11 @@ impl Thread {
             self.memory.set(frame, layout.frame_code, plan.code | tag);
             self.memory.set(frame, layout.frame_previous, previous);
             let instruction = self.bytecode(plan.code).wrapping_add_signed(plan.offset);
-            self.memory
-                .set(frame, layout.frame_instruction, instruction);
-            self.memory
-                .set(frame, layout.frame_locals, plan.first_local | tag);
-            self.memory
-                .set_bytes(frame, layout.frame_owner, &[plan.owner]);
+            self.memory.set(frame, layout.frame_instruction, instruction);
+            self.memory.set(frame, layout.frame_locals, plan.first_local | tag);
+            self.memory.set_bytes(frame, layout.frame_owner, &[plan.owner]);
             if !layout.has_shims() {
-                self.memory
-                    .set_bytes(frame, layout.frame_is_entry, &[u8::from(plan.is_entry)]);
+                self.memory.set_bytes(frame, layout.frame_is_entry, &[u8::from(plan.is_entry)]);
             }
         }
         let first = self.frames.first().copied().unwrap_or(0);
@@ -230,11 +202,7 @@ impl Thread {
     pub(crate) fn walk(&self, room: usize) -> (Walk, Vec<u64>) {
         let mut out = vec![RawFrame::default(); room];
         let walk = walk(&self.memory, &self.layout, self.tstate, false, &mut out);
-        let codes = out
-            .iter()
-            .take(walk.depth)
-            .map(RawFrame::code_address)
-            .collect();
+        let codes = out.iter().take(walk.depth).map(RawFrame::code_address).collect();
         (walk, codes)
     }
 }

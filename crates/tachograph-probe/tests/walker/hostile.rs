@@ -83,13 +83,7 @@ fn memory_that_cannot_be_read_at_all_is_unreadable() {
     }
 
     for layout in layouts() {
-        let walk = walk(
-            &Nothing,
-            &layout,
-            START,
-            true,
-            &mut [RawFrame::default(); 4],
-        );
+        let walk = walk(&Nothing, &layout, START, true, &mut [RawFrame::default(); 4]);
         assert_eq!((walk.state, walk.depth), (WalkState::Unreadable, 0));
     }
 }
