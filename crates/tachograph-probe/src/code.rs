@@ -20,9 +20,7 @@ const MOST_COPIES: u64 = 1 << 16;
 pub fn fingerprint<M: ReadMemory>(memory: &M, layout: &Layout, code: u64) -> Option<u32> {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     let at = |offset: u32| code.wrapping_add(u64::from(offset));
-    let mut mixed = memory
-        .word(at(layout.code_qualname))?
-        .wrapping_mul(MULTIPLIER);
+    let mut mixed = memory.word(at(layout.code_qualname))?.wrapping_mul(MULTIPLIER);
     mixed =
         (mixed.rotate_left(21) ^ memory.word(at(layout.code_filename))?).wrapping_mul(MULTIPLIER);
     mixed =
@@ -50,11 +48,7 @@ pub(crate) fn position<M: ReadMemory>(
     if layout.has_bytecode_copies() {
         return position_in_copy(memory, layout, frame, code, instruction);
     }
-    offset_from(
-        code.wrapping_add(u64::from(layout.code_bytecode)),
-        instruction,
-        LONGEST_BYTECODE,
-    )
+    offset_from(code.wrapping_add(u64::from(layout.code_bytecode)), instruction, LONGEST_BYTECODE)
 }
 
 /// The same where every thread runs its own copy of the bytecode.
@@ -68,9 +62,7 @@ fn position_in_copy<M: ReadMemory>(
     instruction: u64,
 ) -> Option<i32> {
     let units = memory.word(code.wrapping_add(u64::from(layout.code_units)))?;
-    let length = units
-        .checked_mul(2)
-        .filter(|&length| length <= LONGEST_BYTECODE)?;
+    let length = units.checked_mul(2).filter(|&length| length <= LONGEST_BYTECODE)?;
     let copies = memory.word(code.wrapping_add(u64::from(layout.code_copies)))?;
     let count = memory.word(copies)?.min(MOST_COPIES);
     let copy = |index: u64| memory.word(copies.wrapping_add(8).wrapping_add(index.wrapping_mul(8)));

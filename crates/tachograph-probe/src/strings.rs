@@ -32,26 +32,15 @@ impl Text {
     pub fn at<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<Self> {
         let at = |offset: u32| object.wrapping_add(u64::from(offset));
         let length = memory.word(at(layout.text_length))?;
-        let state = memory
-            .half(at(layout.text_state))?
-            .checked_shr(layout.text_kind_shift)?;
+        let state = memory.half(at(layout.text_state))?.checked_shr(layout.text_kind_shift)?;
         let width = (state & 7) as u8;
         let compact = state & 8 != 0;
         let ascii = state & 16 != 0;
         if !compact || !matches!(width, 1 | 2 | 4) || (ascii && width != 1) {
             return None;
         }
-        let data = at(if ascii {
-            layout.text_ascii_data
-        } else {
-            layout.text_compact_data
-        });
-        Some(Self {
-            data,
-            length,
-            width,
-            ascii,
-        })
+        let data = at(if ascii { layout.text_ascii_data } else { layout.text_compact_data });
+        Some(Self { data, length, width, ascii })
     }
 
     /// How many bytes the characters take.
@@ -110,10 +99,7 @@ impl Text {
 /// What is no character, a lone surrogate above all, becomes U+FFFD.
 pub fn characters(bytes: &[u8], width: u8) -> impl Iterator<Item = char> + '_ {
     bytes.chunks(usize::from(width.max(1))).map(|unit| {
-        let code = unit
-            .iter()
-            .rev()
-            .fold(0, |code, &byte| (code << 8) | u32::from(byte));
+        let code = unit.iter().rev().fold(0, |code, &byte| (code << 8) | u32::from(byte));
         char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
     })
 }
@@ -129,14 +115,8 @@ mod tests {
     #[test]
     fn every_width_gives_its_characters() {
         assert_eq!(characters(b"ab\xe9", 1).collect::<String>(), "abé");
-        assert_eq!(
-            characters(&[0x61, 0, 0xac, 0x20], 2).collect::<String>(),
-            "a€"
-        );
-        assert_eq!(
-            characters(&[0x00, 0xf6, 0x01, 0], 4).collect::<String>(),
-            "😀"
-        );
+        assert_eq!(characters(&[0x61, 0, 0xac, 0x20], 2).collect::<String>(), "a€");
+        assert_eq!(characters(&[0x00, 0xf6, 0x01, 0], 4).collect::<String>(), "😀");
     }
 
     #[test]

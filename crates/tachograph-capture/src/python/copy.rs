@@ -16,19 +16,14 @@ impl<'a, M: ReadMemory, const SIZE: usize> Copy<'a, M, SIZE> {
     /// Copies `SIZE` bytes at `start`; `None` if they cannot be read.
     pub(super) fn of(memory: &'a M, start: u64) -> Option<Self> {
         let mut block = [0; SIZE];
-        memory.bytes(start, &mut block).then_some(Self {
-            memory,
-            start,
-            block,
-        })
+        memory.bytes(start, &mut block).then_some(Self { memory, start, block })
     }
 }
 
 impl<M: ReadMemory, const SIZE: usize> ReadMemory for Copy<'_, M, SIZE> {
     fn word(&self, address: u64) -> Option<u64> {
         let mut word = [0; 8];
-        self.bytes(address, &mut word)
-            .then(|| u64::from_le_bytes(word))
+        self.bytes(address, &mut word).then(|| u64::from_le_bytes(word))
     }
 
     fn bytes(&self, address: u64, out: &mut [u8]) -> bool {

@@ -40,12 +40,7 @@ impl Interpreter {
     pub fn at<M: ReadMemory>(memory: &M, runtime: u64, version_hex: u32) -> Result<Self, Error> {
         let layout = Layout::find(memory, runtime, version_hex).map_err(|error| unknown(&error))?;
         let version = Version::from_hex(version_hex);
-        Ok(Self {
-            layout,
-            runtime,
-            version,
-            free_threaded: layout.free_threaded,
-        })
+        Ok(Self { layout, runtime, version, free_threaded: layout.free_threaded })
     }
 
     /// How a signal handler finds the interpreter's state of its own thread.
@@ -66,9 +61,7 @@ impl Interpreter {
 }
 
 fn no_python() -> Error {
-    Error::UnknownInterpreter {
-        found: "this process, in which no CPython 3.11+ is loaded".into(),
-    }
+    Error::UnknownInterpreter { found: "this process, in which no CPython 3.11+ is loaded".into() }
 }
 
 fn unknown(error: &LayoutError) -> Error {

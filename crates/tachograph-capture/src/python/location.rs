@@ -22,11 +22,7 @@ pub(super) fn line_at(table: &[u8], first_line: u32, offset: i32) -> u32 {
         end += entry.units * UNIT;
         if target < end {
             let has_line = target >= 0 && entry.has_line;
-            let line = if has_line {
-                line
-            } else {
-                i64::from(first_line)
-            };
+            let line = if has_line { line } else { i64::from(first_line) };
             return u32::try_from(line).unwrap_or(first_line);
         }
     }
@@ -54,11 +50,7 @@ impl Entries<'_> {
         let units = i64::from(head & 7) + 1;
         let line_delta = match (head >> 3) & 15 {
             15 => {
-                return Some(Entry {
-                    units,
-                    line_delta: 0,
-                    has_line: false,
-                });
+                return Some(Entry { units, line_delta: 0, has_line: false });
             }
             14 => {
                 let delta = self.signed()?;
@@ -78,11 +70,7 @@ impl Entries<'_> {
                 0
             }
         };
-        Some(Entry {
-            units,
-            line_delta,
-            has_line: true,
-        })
+        Some(Entry { units, line_delta, has_line: true })
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -118,19 +106,8 @@ mod tests {
 
     /// Two units on line 10, one on line 13 (long form), one without a line,
     /// three on line 12.
-    const TABLE: [u8; 11] = [
-        0x81,
-        0x12,
-        0x80 | (14 << 3),
-        6,
-        0,
-        1,
-        2,
-        0x80 | (15 << 3),
-        0x80 | (13 << 3) | 2,
-        3,
-        0,
-    ];
+    const TABLE: [u8; 11] =
+        [0x81, 0x12, 0x80 | (14 << 3), 6, 0, 1, 2, 0x80 | (15 << 3), 0x80 | (13 << 3) | 2, 3, 0];
 
     #[test]
     fn an_offset_finds_its_line() {

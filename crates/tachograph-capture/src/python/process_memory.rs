@@ -23,17 +23,14 @@ impl ProcessMemory {
     /// The memory of this process. After a fork, ask again.
     #[must_use]
     pub fn own() -> Self {
-        Self {
-            pid: crate::sys::threads::process_id(),
-        }
+        Self { pid: crate::sys::threads::process_id() }
     }
 }
 
 impl ReadMemory for ProcessMemory {
     fn word(&self, address: u64) -> Option<u64> {
         let mut word = [0; 8];
-        self.bytes(address, &mut word)
-            .then(|| u64::from_le_bytes(word))
+        self.bytes(address, &mut word).then(|| u64::from_le_bytes(word))
     }
 
     fn bytes(&self, address: u64, out: &mut [u8]) -> bool {

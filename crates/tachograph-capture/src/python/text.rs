@@ -19,9 +19,7 @@ pub(super) fn read_text<M: ReadMemory>(memory: &M, layout: &Layout, object: u64)
     let text = Text::at(&header, layout, object)?;
     let size = text.byte_length().filter(|&size| size <= LONGEST_TEXT)?;
     let mut bytes = vec![0; usize::try_from(size).ok()?];
-    memory
-        .bytes(text.data, &mut bytes)
-        .then(|| characters(&bytes, text.width).collect())
+    memory.bytes(text.data, &mut bytes).then(|| characters(&bytes, text.width).collect())
 }
 
 /// The bytes object at `object`, if it is at most `longest` bytes long.
@@ -36,10 +34,5 @@ pub(super) fn read_bytes<M: ReadMemory>(
         return None;
     }
     let mut bytes = vec![0; usize::try_from(length).ok()?];
-    memory
-        .bytes(
-            object.wrapping_add(u64::from(layout.bytes_data)),
-            &mut bytes,
-        )
-        .then_some(bytes)
+    memory.bytes(object.wrapping_add(u64::from(layout.bytes_data)), &mut bytes).then_some(bytes)
 }

@@ -68,12 +68,5 @@ fn thread_state<M: ReadMemory>(
     }
     let native_id = i32::try_from(word(layout.thread_native_id)?).ok()?;
     let next = word(layout.thread_next)?;
-    Some((
-        ThreadState {
-            address,
-            native_id,
-            interpreter,
-        },
-        next,
-    ))
+    Some((ThreadState { address, native_id, interpreter }, next))
 }

@@ -8,14 +8,8 @@ use std::io;
 /// every page before it copies. This holds for our own pid too, which is how
 /// our own threads read what a sampled thread may be freeing.
 pub(crate) fn read_process(pid: libc::pid_t, address: u64, out: &mut [u8]) -> io::Result<()> {
-    let local = libc::iovec {
-        iov_base: out.as_mut_ptr().cast(),
-        iov_len: out.len(),
-    };
-    let remote = libc::iovec {
-        iov_base: address as *mut libc::c_void,
-        iov_len: out.len(),
-    };
+    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: out.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: out.len() };
     // SAFETY: `local` covers exactly the bytes of `out`, which we borrow
     // mutably until the call returns. `remote` is only ever dereferenced by
     // the kernel, which answers EFAULT for an address that is not readable.

@@ -18,9 +18,7 @@ const STOPS: u32 = 400;
 fn legal_calls(program: &str) -> HashMap<u32, String> {
     let text = fs::read_to_string(source(program)).unwrap();
     let lines = (1..).zip(text.lines());
-    lines
-        .filter_map(|(n, line)| Some((n, line.split_once("# -> ")?.1.to_owned())))
-        .collect()
+    lines.filter_map(|(n, line)| Some((n, line.split_once("# -> ")?.1.to_owned()))).collect()
 }
 
 /// What is impossible about `frames`, innermost first.
@@ -42,11 +40,8 @@ fn a_program_stopped_anywhere_shows_only_stacks_that_can_be() {
         let mut target = Target::start(&python, "busy_stacks.py");
         let version = target.interpreter.version;
         let main = target.threads[0].native_id;
-        let mut shell = Command::new("sh")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut shell =
+            Command::new("sh").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut commands = shell.stdin.take().unwrap();
         let mut answers = BufReader::new(shell.stdout.take().unwrap());
         let mut signal = |name: &str| {
@@ -64,11 +59,7 @@ fn a_program_stopped_anywhere_shows_only_stacks_that_can_be() {
                 WalkState::Complete => {
                     let frames = target.frames(&entries);
                     let fault = fault(&frames, &calls);
-                    assert!(
-                        fault.is_none(),
-                        "{version}: {}: {frames:#?}",
-                        fault.unwrap()
-                    );
+                    assert!(fault.is_none(), "{version}: {}: {frames:#?}", fault.unwrap());
                 }
                 WalkState::Unreadable => unreadable += 1,
                 WalkState::Empty => panic!("{version}: no frames"),
@@ -78,9 +69,6 @@ fn a_program_stopped_anywhere_shows_only_stacks_that_can_be() {
         drop(commands);
         shell.wait().unwrap();
         // 36,000 stops gave none; the promise is at most 0.3 %.
-        assert!(
-            unreadable <= STOPS / 300,
-            "{version}: {unreadable} of {STOPS} unreadable"
-        );
+        assert!(unreadable <= STOPS / 300, "{version}: {unreadable} of {STOPS} unreadable");
     }
 }

@@ -19,9 +19,7 @@ pub(crate) fn interpreters() -> Vec<PathBuf> {
 
 /// Where the target programs are.
 pub(crate) fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/targets")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/targets").join(name)
 }
 
 /// A frame as people name it.
@@ -68,12 +66,7 @@ impl Target {
         let mut threads: Vec<Thread> = Vec::new();
         loop {
             let mut line = String::new();
-            assert_ne!(
-                output.read_line(&mut line).unwrap(),
-                0,
-                "{} ended",
-                python.display()
-            );
+            assert_ne!(output.read_line(&mut line).unwrap(), 0, "{} ended", python.display());
             match line.trim_end().split('\t').collect::<Vec<_>>().as_slice() {
                 ["runtime", address, version] => {
                     let (address, version) = (address.parse().unwrap(), version.parse().unwrap());
@@ -97,14 +90,7 @@ impl Target {
         }
         let interpreter = interpreter.expect("the target states its runtime");
         let cache = CodeCache::default();
-        Self {
-            child,
-            _input: input,
-            _output: output,
-            interpreter,
-            threads,
-            cache,
-        }
+        Self { child, _input: input, _output: output, interpreter, threads, cache }
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -137,9 +123,7 @@ impl Target {
     pub(crate) fn frames(&mut self, entries: &[RawFrame]) -> Vec<Frame> {
         let memory = self.memory();
         let layout = self.interpreter.layout;
-        let python = entries
-            .iter()
-            .filter(|entry| entry.kind() == EntryKind::Python);
+        let python = entries.iter().filter(|entry| entry.kind() == EntryKind::Python);
         python
             .map(|entry| {
                 let (code, print) = (entry.code_address(), entry.fingerprint());

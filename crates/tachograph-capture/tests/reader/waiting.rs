@@ -20,18 +20,9 @@ fn every_frame_and_line_is_the_one_the_program_states() {
         for thread in target.threads.clone() {
             let (walk, entries) = target.walk(thread.native_id, false, ROOM);
 
-            assert_eq!(
-                (walk.state, walk.truncated),
-                (WalkState::Complete, false),
-                "{walk:?}"
-            );
+            assert_eq!((walk.state, walk.truncated), (WalkState::Complete, false), "{walk:?}");
             let version = target.interpreter.version;
-            assert_eq!(
-                target.frames(&entries),
-                thread.frames,
-                "{version} {}",
-                thread.name
-            );
+            assert_eq!(target.frames(&entries), thread.frames, "{version} {}", thread.name);
         }
     });
 }
@@ -39,12 +30,7 @@ fn every_frame_and_line_is_the_one_the_program_states() {
 #[test]
 fn a_deep_stack_keeps_its_inner_frames_and_says_it_was_cut() {
     for_every_interpreter(|target| {
-        let deep = target
-            .threads
-            .iter()
-            .find(|thread| thread.name == "deep")
-            .unwrap()
-            .clone();
+        let deep = target.threads.iter().find(|thread| thread.name == "deep").unwrap().clone();
 
         let (walk, entries) = target.walk(deep.native_id, false, 40);
 
@@ -68,10 +54,7 @@ fn boundaries_close_every_eval_loop_and_change_no_frame() {
                 .collect();
             let loops = if thread.name == "größer" { 3 } else { 1 };
             assert!(markers.len() >= loops, "{}: {markers:x?}", thread.name);
-            assert!(
-                markers.is_sorted(),
-                "outer C frames are higher: {markers:x?}"
-            );
+            assert!(markers.is_sorted(), "outer C frames are higher: {markers:x?}");
             assert_eq!(entries.last().unwrap().kind(), EntryKind::Boundary);
         }
     });
@@ -83,11 +66,8 @@ fn a_thread_is_called_what_it_calls_itself() {
         for thread in &target.threads {
             let (walk, _) = target.walk(thread.native_id, false, ROOM);
 
-            let name = thread_name(
-                &target.memory(),
-                &target.interpreter.layout,
-                walk.thread_object,
-            );
+            let name =
+                thread_name(&target.memory(), &target.interpreter.layout, walk.thread_object);
 
             let version = target.interpreter.version;
             let name = name.unwrap_or_else(|| panic!("{version}: no name for {}", thread.name));
@@ -114,10 +94,7 @@ fn a_task_is_called_what_it_calls_itself() {
                     assert!((1..1000).contains(&number), "{version}: Task-{number}");
                 }
                 ("?", Some(TaskName::Text(name))) => {
-                    assert!(
-                        version.minor() < 12 && name.as_str().starts_with("Task-"),
-                        "{name:?}"
-                    );
+                    assert!(version.minor() < 12 && name.as_str().starts_with("Task-"), "{name:?}");
                 }
                 (expected, Some(TaskName::Text(name))) => assert_eq!(name.as_str(), expected),
                 (expected, found) => panic!("{version}: {found:?} instead of {expected:?}"),

@@ -107,9 +107,7 @@ struct Description<'a, M> {
 impl<M: ReadMemory> Description<'_, M> {
     fn word(&self, position: u16) -> Result<u64, LayoutError> {
         let address = self.runtime.wrapping_add(u64::from(position) * 8);
-        self.memory
-            .word(address)
-            .ok_or(LayoutError::NoDescription(self.version))
+        self.memory.word(address).ok_or(LayoutError::NoDescription(self.version))
     }
 
     fn offset(&self, position: u16) -> Result<u32, LayoutError> {
@@ -117,11 +115,7 @@ impl<M: ReadMemory> Description<'_, M> {
         u32::try_from(value)
             .ok()
             .filter(|_| value < LARGEST_OFFSET)
-            .ok_or(LayoutError::Implausible {
-                version: self.version,
-                word: position,
-                value,
-            })
+            .ok_or(LayoutError::Implausible { version: self.version, word: position, value })
     }
 }
 
@@ -155,11 +149,7 @@ impl Layout {
         version_hex: u32,
     ) -> Result<Self, LayoutError> {
         let version = Version::from_hex(version_hex);
-        let description = Description {
-            memory,
-            runtime,
-            version,
-        };
+        let description = Description { memory, runtime, version };
         let described = Version::from_hex(description.word(1)? as u32);
         let same_minor =
             (described.major(), described.minor()) == (version.major(), version.minor());
@@ -174,9 +164,7 @@ impl Layout {
             _ => return Err(LayoutError::TooNew(version)),
         };
         let layout = Self::of_table(version.minor(), free_threaded);
-        layout
-            .ok_or(LayoutError::TooNew(version))?
-            .described_by(&description, &positions)
+        layout.ok_or(LayoutError::TooNew(version))?.described_by(&description, &positions)
     }
 
     fn described_by<M: ReadMemory>(

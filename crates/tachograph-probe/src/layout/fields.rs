@@ -179,10 +179,6 @@ impl Layout {
     #[must_use]
     #[inline]
     pub fn untag(&self, reference: u64) -> u64 {
-        if self.minor >= 14 {
-            reference & !3
-        } else {
-            reference
-        }
+        if self.minor >= 14 { reference & !3 } else { reference }
     }
 }

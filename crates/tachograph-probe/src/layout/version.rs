@@ -89,11 +89,7 @@ impl fmt::Display for LayoutError {
                 "CPython {version} does not describe its memory layout where every CPython of \
                  that version does; is this a modified interpreter?"
             ),
-            Self::Implausible {
-                version,
-                word,
-                value,
-            } => write!(
+            Self::Implausible { version, word, value } => write!(
                 f,
                 "CPython {version} describes its memory layout with an impossible offset, {value} \
                  in word {word}; is this a modified interpreter?"

@@ -28,11 +28,7 @@ pub(super) fn attribute<M: ReadMemory>(
     object: u64,
     name: &[u8],
 ) -> Option<u64> {
-    let lookup = Lookup {
-        memory,
-        layout,
-        name,
-    };
+    let lookup = Lookup { memory, layout, name };
     let flags = flags(memory, layout, object)?;
     if flags & MANAGED == 0 {
         return None;
@@ -72,17 +68,14 @@ struct Lookup<'a, M> {
 
 impl<M: ReadMemory> Lookup<'_, M> {
     fn dict_pointer(&self, object: u64) -> Option<u64> {
-        self.memory
-            .word(object.wrapping_sub(u64::from(self.layout.dict_before_object)))
+        self.memory.word(object.wrapping_sub(u64::from(self.layout.dict_before_object)))
     }
 
     /// The values behind the fields of `object`, if they are in use.
     fn inline_values(&self, object: u64) -> Option<u64> {
         let kind = type_of(self.memory, self.layout, object)?;
         let values = object.wrapping_add(self.word(kind, self.layout.type_basic_size)?);
-        let valid = self
-            .memory
-            .byte(values.wrapping_add(u64::from(self.layout.values_valid)))?;
+        let valid = self.memory.byte(values.wrapping_add(u64::from(self.layout.values_valid)))?;
         (valid != 0).then_some(values)
     }
 
@@ -108,9 +101,7 @@ impl<M: ReadMemory> Lookup<'_, M> {
         let general = self.byte(keys, layout.keys_kind)? == GENERAL_KEYS;
         let (entry_size, key_at) = if general { (24, 8) } else { (16, 0) };
         let index_size = 1_u64.checked_shl(u32::from(self.byte(keys, layout.keys_index_bytes)?))?;
-        let entries = keys
-            .wrapping_add(u64::from(layout.keys_indices))
-            .wrapping_add(index_size);
+        let entries = keys.wrapping_add(u64::from(layout.keys_indices)).wrapping_add(index_size);
         let count = self.word(keys, layout.keys_entries)?.min(MOST_ENTRIES);
         for index in 0..count {
             let entry = entries.wrapping_add(index * entry_size);
@@ -121,9 +112,7 @@ impl<M: ReadMemory> Lookup<'_, M> {
             let value = if values == 0 {
                 entry.wrapping_add(key_at + 8)
             } else {
-                values
-                    .wrapping_add(u64::from(layout.values_first))
-                    .wrapping_add(index * 8)
+                values.wrapping_add(u64::from(layout.values_first)).wrapping_add(index * 8)
             };
             return self.memory.word(value).filter(|&value| value != 0);
         }

@@ -18,10 +18,7 @@ pub struct NameBuf {
 
 impl Default for NameBuf {
     fn default() -> Self {
-        Self {
-            bytes: [0; NAME_BYTES],
-            length: 0,
-        }
+        Self { bytes: [0; NAME_BYTES], length: 0 }
     }
 }
 

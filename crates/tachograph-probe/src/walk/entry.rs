@@ -44,31 +44,21 @@ impl RawFrame {
     #[inline]
     pub fn python(code: u64, offset: i32, fingerprint: u32) -> Self {
         let place = (u64::from(fingerprint) << 32) | u64::from(offset.cast_unsigned());
-        Self {
-            code: code & ADDRESS,
-            place,
-        }
+        Self { code: code & ADDRESS, place }
     }
 
     /// The end of the eval loop whose C frame holds `marker`.
     #[must_use]
     #[inline]
     pub fn boundary(marker: u64) -> Self {
-        Self {
-            code: 1 << TAG_SHIFT,
-            place: marker,
-        }
+        Self { code: 1 << TAG_SHIFT, place: marker }
     }
 
     /// Whether this is a frame or a boundary.
     #[must_use]
     #[inline]
     pub fn kind(&self) -> EntryKind {
-        if self.code >> TAG_SHIFT == 0 {
-            EntryKind::Python
-        } else {
-            EntryKind::Boundary
-        }
+        if self.code >> TAG_SHIFT == 0 { EntryKind::Python } else { EntryKind::Boundary }
     }
 
     /// The address of the code object.

@@ -221,9 +221,7 @@ impl<M: ReadMemory> Walker<'_, M> {
         if !is_plausible(frame) {
             return None;
         }
-        let owner = self
-            .memory
-            .byte(frame.wrapping_add(u64::from(self.layout.frame_owner)))?;
+        let owner = self.memory.byte(frame.wrapping_add(u64::from(self.layout.frame_owner)))?;
         if u32::from(owner) > self.layout.largest_owner {
             return None;
         }
@@ -231,10 +229,7 @@ impl<M: ReadMemory> Walker<'_, M> {
         if owner >= SHIM {
             self.first_loop_is_empty |= self.last.address == 0;
             self.boundary(frame);
-            return Some(Step {
-                previous,
-                closes_loop: true,
-            });
+            return Some(Step { previous, closes_loop: true });
         }
         let closes_loop = self.is_entry(frame)?;
         self.python_frame(frame, owner, closes_loop)?;
@@ -243,10 +238,7 @@ impl<M: ReadMemory> Walker<'_, M> {
             // Unreadable: the boundaries further out are missing, the frames not.
             *cframe = self.word(*cframe, self.layout.cframe_previous).unwrap_or(0);
         }
-        Some(Step {
-            previous,
-            closes_loop,
-        })
+        Some(Step { previous, closes_loop })
     }
 
     /// Whether an eval loop began with this Python frame; 3.11 alone marks it.
@@ -255,9 +247,7 @@ impl<M: ReadMemory> Walker<'_, M> {
         if self.layout.has_shims() {
             return Some(false);
         }
-        let mark = self
-            .memory
-            .byte(frame.wrapping_add(u64::from(self.layout.frame_is_entry)))?;
+        let mark = self.memory.byte(frame.wrapping_add(u64::from(self.layout.frame_is_entry)))?;
         Some(mark != 0)
     }
 
@@ -276,11 +266,7 @@ impl<M: ReadMemory> Walker<'_, M> {
             self.first_on_data_stack = frame;
         }
         let generator_code = if in_generator { code } else { 0 };
-        self.last = LastFrame {
-            address: frame,
-            generator_code,
-            is_entry,
-        };
+        self.last = LastFrame { address: frame, generator_code, is_entry };
 
         if self.depth >= self.out.len() {
             self.python_frames += 1;
@@ -338,26 +324,15 @@ impl<M: ReadMemory> Walker<'_, M> {
         Walk {
             depth: self.depth,
             truncated: self.truncated,
-            state: if empty {
-                WalkState::Empty
-            } else {
-                WalkState::Complete
-            },
+            state: if empty { WalkState::Empty } else { WalkState::Complete },
             coroutine_handle: self.coroutine_handle,
-            thread_object: if root == 0 {
-                0
-            } else {
-                self.first_local(root).unwrap_or(0)
-            },
+            thread_object: if root == 0 { 0 } else { self.first_local(root).unwrap_or(0) },
         }
     }
 
     #[inline]
     fn first_local(&self, frame: u64) -> Option<u64> {
-        Some(
-            self.layout
-                .untag(self.word(frame, self.layout.frame_locals)?),
-        )
+        Some(self.layout.untag(self.word(frame, self.layout.frame_locals)?))
     }
 
     #[inline]
