@@ -80,7 +80,7 @@ def test_a_signal_after_the_stop_is_no_harm() -> None:
 
 
 def test_many_cycles_leak_nothing() -> None:
-    cycles = int(os.environ.get("TACHOGRAPH_TEST_CYCLES", "200"))
+    cycles = int(os.environ.get("TACHOGRAPH_TEST_CYCLES", "120"))
     for _ in range(20):
         session(ms=2)
     before = resident_kb(), len(descriptors()), len(tasks())

@@ -72,7 +72,7 @@ def test_no_impossible_stack_in_code_that_calls_and_returns_fast() -> None:
     rules = torn.Rules()
 
     tachograph.start(interval_ms=1)
-    torn.torn_root(3.0)
+    torn.torn_root(2.0)
     profile = tachograph.stop()
 
     wrong = Counter(filter(None, (rules.why_impossible(python_stack(s)) for s in profile.samples)))
@@ -129,7 +129,7 @@ def test_code_made_by_exec_has_its_own_names_and_lines() -> None:
 
 def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
     tachograph.start(interval_ms=1)
-    made_code.churn(1500, rounds_per_ms())
+    made_code.churn(800, rounds_per_ms())
     profile = tachograph.stop()
 
     seen: Counter[str] = Counter()
@@ -142,7 +142,7 @@ def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
                 assert frame.filename == f"<made {frame.function_name}>"
                 assert shift < frame.lineno <= shift + 5
     # One sample each, in the order they were made: a stale name would repeat.
-    assert len(seen) > 600
+    assert len(seen) > 300
     assert seen.most_common(1)[0][1] < 20
 
 
