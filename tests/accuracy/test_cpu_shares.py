@@ -104,7 +104,9 @@ def test_a_sleeper_gets_no_cpu_time(trigger: str) -> None:
     _, profile = recorded(lambda: sleep_mix.run(1.5), trigger=trigger)
 
     weights = weight_by_function(profile, sleep_mix.NAMES)
-    assert weights["asleep"] <= 0.01 * sum(weights.values()) + 2e6
+    whole = sum(weights.values())
+    # Going to sleep takes CPU too; three samples there are chance.
+    assert weights["asleep"] <= 0.01 * whole + 3 * whole / len(profile.samples)
 
 
 @pytest.mark.parametrize("interval_ms", [1, 10])
