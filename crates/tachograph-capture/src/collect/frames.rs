@@ -52,6 +52,11 @@ impl Frames {
         self.interpreter.as_ref()
     }
 
+    /// Whether the interpreter has a lock that a thread can hold.
+    pub(crate) fn has_gil(&self) -> bool {
+        self.interpreter.as_ref().is_some_and(|python| !python.free_threaded)
+    }
+
     /// The frame that `entry` stands for; `None` for an eval loop's boundary.
     pub(crate) fn python(&mut self, tables: &mut Interner, entry: RawFrame) -> Option<FrameId> {
         if entry.kind() != EntryKind::Python {

@@ -94,7 +94,7 @@ impl ThreadLog {
             frames.merged(tables, &self.entries, received.native)
         };
         let stack = stack.unwrap_or_else(|| frames.without_python(tables));
-        let state = if received.sample.has_gil {
+        let state = if received.sample.has_gil && frames.has_gil() {
             ThreadState::RunningWithGil
         } else {
             ThreadState::Running

@@ -150,7 +150,7 @@ impl Sampler {
         }
         let patience = clock::monotonic() + 20_000_000;
         for thread in self.watched() {
-            while thread.slot.is_in_use() && clock::monotonic() < patience {
+            while thread.slot.is_busy() && clock::monotonic() < patience {
                 std::thread::yield_now();
             }
         }

@@ -269,11 +269,7 @@ fn native_words(
     frames: &[native_unwind::NativeRaw],
 ) -> impl ExactSizeIterator<Item = u64> {
     let boundaries = stack.iter().filter(|entry| entry.kind() == EntryKind::Boundary);
-    let mut markers = boundaries.map(RawFrame::marker).peekable();
-    frames.iter().map(move |frame| {
-        let is_loop = markers.next_if(|marker| frame.holds(*marker)).is_some();
-        frame.code() | if is_loop { EVAL_LOOP } else { 0 }
-    })
+    native_unwind::words_with_loops(frames, boundaries.map(RawFrame::marker), EVAL_LOOP)
 }
 
 fn errno() -> i32 {

@@ -56,7 +56,6 @@ impl NativeRaw {
 /// that is left, is passed over.
 ///
 /// Context: signal handler.
-#[allow(dead_code)]
 pub(crate) fn words_with_loops(
     frames: &[NativeRaw],
     addresses: impl Iterator<Item = u64>,

@@ -65,9 +65,17 @@ impl TrapEvent {
     }
 
     /// Stops trapping; what is on its way still arrives.
-    pub(crate) fn disable(&self) {
+    fn disable(&self) {
         // SAFETY: the descriptor is a performance event.
         unsafe { perf::ioctls::DISABLE(self.event.as_raw_fd(), 0) };
+    }
+}
+
+impl Drop for TrapEvent {
+    /// Closing the descriptor is not enough: a forked child has a copy of it,
+    /// and the event lives as long as one is open.
+    fn drop(&mut self) {
+        self.disable();
     }
 }
 
@@ -94,10 +102,7 @@ pub(crate) fn unavailable() -> Option<String> {
     let tid = super::threads::own_id();
     // A second of CPU time: long enough that the test event never fires.
     match TrapEvent::start(tid, 0, 1_000_000_000) {
-        Ok(event) => {
-            event.disable();
-            None
-        }
+        Ok(_) => None,
         Err(error) => {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
             let level = level.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned());

@@ -5,7 +5,6 @@
 //! noticed: `install` puts ours on top again and chains to theirs.
 
 use std::mem::MaybeUninit;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// The shape of a handler installed with `SA_SIGINFO`.
@@ -23,6 +22,9 @@ pub(crate) enum Disposition {
 }
 
 /// One signal's disposition while ours is in place.
+///
+/// Only one thread at a time installs and removes: the collector's. There is no
+/// lock that a fork could leave locked in the child.
 pub(crate) struct Installed {
     signal: libc::c_int,
     ours: AtomicPtr<()>,
@@ -32,7 +34,6 @@ pub(crate) struct Installed {
     original: AtomicPtr<libc::sigaction>,
     /// A chained handler is running, so a second arrival goes to the original.
     chaining: AtomicBool,
-    changes: Mutex<()>,
 }
 
 impl Installed {
@@ -44,14 +45,12 @@ impl Installed {
             before: AtomicPtr::new(std::ptr::null_mut()),
             original: AtomicPtr::new(std::ptr::null_mut()),
             chaining: AtomicBool::new(false),
-            changes: Mutex::new(()),
         }
     }
 
     /// Makes `handler` the signal's handler. True when someone else's handler
     /// had to be covered although ours was in place before.
     pub(crate) fn install(&self, handler: Handler, flags: libc::c_int) -> bool {
-        let _changes = self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let current = query(self.signal);
         if current.sa_sigaction == handler as *const () as usize {
             return false;
@@ -86,7 +85,6 @@ impl Installed {
 
     /// Puts the earlier disposition back, unless someone covered ours.
     pub(crate) fn remove(&self) {
-        let _changes = self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let ours = self.ours.load(Ordering::Relaxed) as usize;
         if ours == 0 || query(self.signal).sa_sigaction != ours {
             return;

@@ -103,9 +103,14 @@ impl Slot {
         true
     }
 
-    /// A signal is on its way, or a handler is at work.
-    pub(crate) fn is_in_use(&self) -> bool {
-        self.pending.load(Ordering::Acquire) || self.busy.load(Ordering::Acquire)
+    /// A handler is at work in this slot.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire)
+    }
+
+    /// No thread owns it and no late handler is still at work in it.
+    fn is_free(&self) -> bool {
+        self.tid.load(Ordering::Acquire) == 0 && !self.is_busy()
     }
 
     /// Gives the slot what native unwinding needs, once.
@@ -121,7 +126,6 @@ impl Slot {
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.pending.store(false, Ordering::Relaxed);
         self.unless_waiting.store(false, Ordering::Relaxed);
-        self.busy.store(false, Ordering::Relaxed);
         for count in [&self.unreadable, &self.waiting, &self.taken] {
             count.store(0, Ordering::Relaxed);
         }
@@ -149,7 +153,7 @@ pub(crate) fn acquire(tid: i32) -> Option<&'static Slot> {
             place.store(std::ptr::from_ref(slot).cast_mut(), Ordering::Release);
             return Some(slot);
         };
-        if slot.tid.load(Ordering::Acquire) == 0 {
+        if slot.is_free() {
             slot.take_over(tid);
             return Some(slot);
         }
@@ -187,7 +191,7 @@ pub(crate) fn forget_owners() {
 /// Returns the memory of free slots to the kernel.
 pub(crate) fn trim() {
     for slot in SLOTS.iter().map_while(at) {
-        if slot.tid.load(Ordering::Acquire) != 0 {
+        if !slot.is_free() {
             continue;
         }
         for (from, length) in [
