@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 MODES = ("cpu", "wall")
 TRIGGERS = ("auto", "tick", "perf", "cpu-timer")
+WALL_TRIGGERS = ("auto", "tick")
 
 # The ends of what makes sense: an hour between two looks, a terabyte of room.
 LONGEST_INTERVAL_MS = 3_600_000
@@ -44,6 +45,11 @@ class Settings:
         self.max_depth = _whole("max_depth", max_depth, DEEPEST_STACK)
         self.mode = _word("mode", mode, MODES)
         self.trigger = _word("trigger", trigger, TRIGGERS)
+        if mode == "wall" and trigger not in WALL_TRIGGERS:
+            raise ValueError(
+                f"trigger must be 'auto' or 'tick' with mode='wall', not {trigger!r}: "
+                "the others follow CPU time, which a waiting thread does not use"
+            )
         self.native = bool(native)
         self.source = bool(source)
 

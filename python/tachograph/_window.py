@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from _thread import RLock
 
 from . import _host
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ._settings import Settings
 
 _MB = 1 << 20
+_OWN_FOLDER = os.path.dirname(__file__) + os.sep
 
 _lock = RLock()
 _open_windows: dict[int, Window] = {}
@@ -100,7 +102,7 @@ class Window:
         with self._finishing:
             if self._finished is None:
                 names = _host.thread_names()
-                self._finished, _, file_error = self._client.finish(names)
+                self._finished, file_error = self._client.finish(names)
                 _forget(self)
                 self._deliver(self._finished, file_error)
             return self._finished
@@ -123,9 +125,15 @@ class Window:
 
 
 def _warn(message: str) -> None:
+    """Warn at the line of the program that called us."""
     import warnings
 
-    warnings.warn(message, RuntimeWarning, stacklevel=5)
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level - 1)
 
 
 def _remember(window: Window) -> None:
@@ -145,7 +153,10 @@ def _forget(window: Window) -> None:
 def _finish_all() -> None:
     """Finish what is still open, so that its file is complete."""
     for window in list(_open_windows.values()):
-        window.finish()
+        try:
+            window.finish()
+        except Exception as error:
+            _warn(f"a recording could not be finished: {error}")
 
 
 def _forget_all() -> None:

@@ -27,8 +27,11 @@ type ThreadNames = Vec<(u64, Text)>;
 /// `(collected_samples, dropped_samples, duration_ns, cost, memory_bytes)`.
 type StatsRow = (u64, u64, u64, f64, u64);
 
-/// What a finished window leaves: the recording, its file, and why there is none.
-type FinishedRow = (Recording, Option<PathBuf>, Option<String>);
+/// What a finished window leaves: the recording, and why its file is not complete.
+///
+/// Not the file's path: as a `pathlib.Path` it would import modules, and this
+/// may run while the interpreter exits.
+type FinishedRow = (Recording, Option<String>);
 
 /// One door's window on the session.
 #[pyclass(frozen, module = "tachograph._native")]
@@ -50,10 +53,7 @@ impl Client {
         *, interval_ns, mode, trigger, native, max_depth, path, memory_limit_bytes, source,
         python, command, roots, thread_names,
     ))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "keyword arguments, one per option"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments, one per option")]
     fn open(
         py: Python<'_>,
         interval_ns: u64,
@@ -77,12 +77,7 @@ impl Client {
             native,
             max_depth,
         };
-        let options = Options {
-            cpu: Some(cpu),
-            path,
-            memory_limit_bytes,
-            source,
-        };
+        let options = Options { cpu: Some(cpu), path, memory_limit_bytes, source };
         let (version, implementation, executable, free_threaded) = python;
         let (working_directory, script, standard_library, site_packages) = roots;
         let host = Host {
@@ -102,12 +97,9 @@ impl Client {
             thread_names: named(thread_names),
         };
         guarded(|| {
-            let client = py
-                .detach(|| capture::Client::open(options, host))
-                .map_err(from_capture)?;
-            Ok(Self {
-                running: Mutex::new(Some(client)),
-            })
+            let client =
+                py.detach(|| capture::Client::open(options, host)).map_err(from_capture)?;
+            Ok(Self { running: Mutex::new(Some(client)) })
         })
     }
 
@@ -140,19 +132,14 @@ impl Client {
                     finished.bytes = fuller;
                 }
                 let recording = Recording::from_encoded(finished.bytes, "the recording");
-                (recording, finished.file, finished.file_error)
+                (recording, finished.file_error)
             }))
         })
     }
 
     /// Whether the window is open and belongs to this process.
     fn is_alive(&self) -> PyResult<bool> {
-        guarded(|| {
-            Ok(self
-                .running()
-                .as_ref()
-                .is_some_and(capture::Client::is_alive))
-        })
+        guarded(|| Ok(self.running().as_ref().is_some_and(capture::Client::is_alive)))
     }
 }
 

@@ -53,22 +53,9 @@ impl Columns {
             columns.4.push(weight);
         }
         Self {
-            frames: profile
-                .tables
-                .frames
-                .iter()
-                .map(|frame| frame_row(profile, frame))
-                .collect(),
-            stacks: stacks
-                .found
-                .iter()
-                .map(|stack| frame_positions(profile, *stack))
-                .collect(),
-            threads: threads
-                .found
-                .iter()
-                .map(|track| thread_row(profile, *track))
-                .collect(),
+            frames: profile.tables.frames.iter().map(|frame| frame_row(profile, frame)).collect(),
+            stacks: stacks.found.iter().map(|stack| frame_positions(profile, *stack)).collect(),
+            threads: threads.found.iter().map(|track| thread_row(profile, *track)).collect(),
             tasks: tasks
                 .found
                 .iter()
@@ -87,10 +74,7 @@ struct Positions<Id> {
 
 impl<Id> Default for Positions<Id> {
     fn default() -> Self {
-        Self {
-            positions: HashMap::new(),
-            found: Vec::new(),
-        }
+        Self { positions: HashMap::new(), found: Vec::new() }
     }
 }
 
@@ -119,9 +103,7 @@ fn frame_positions(profile: &Profile, stack: StackId) -> Vec<u32> {
     while let Some(node) = next {
         positions.push(node.frame.0);
         // A caller's id is smaller than its callee's: `check` ran on reading.
-        next = node
-            .caller
-            .and_then(|caller| profile.tables.stacks.get(caller.index()));
+        next = node.caller.and_then(|caller| profile.tables.stacks.get(caller.index()));
     }
     positions.reverse();
     positions
@@ -164,10 +146,7 @@ impl Built {
         let last = samples.last().map_or(0, |sample| sample.time.0);
         Ok(Profile {
             meta: self.meta(&samples, last),
-            loss: Loss {
-                dropped_samples: self.dropped_samples,
-                ..Loss::default()
-            },
+            loss: Loss { dropped_samples: self.dropped_samples, ..Loss::default() },
             tables: tables.into_tables(),
             samples,
             ..Profile::default()
@@ -228,13 +207,7 @@ impl Built {
     ) -> PyResult<Vec<Sample>> {
         let (times, thread_of, task_of, stack_of, weights) = &self.columns;
         let rows = times.len();
-        if [
-            thread_of.len(),
-            task_of.len(),
-            stack_of.len(),
-            weights.len(),
-        ] != [rows; 4]
-        {
+        if [thread_of.len(), task_of.len(), stack_of.len(), weights.len()] != [rows; 4] {
             return Err(PyValueError::new_err("columns differ in length"));
         }
         let mut samples = Vec::with_capacity(rows);
@@ -281,10 +254,7 @@ impl Built {
                 version: self.python_version.clone(),
                 ..PythonInfo::default()
             }),
-            machine: Machine {
-                system: self.platform.clone(),
-                ..Machine::default()
-            },
+            machine: Machine { system: self.platform.clone(), ..Machine::default() },
             settings: Settings {
                 cpu: Some(CpuSettings {
                     mode: self.mode,
@@ -300,11 +270,7 @@ impl Built {
 }
 
 fn frame_kind(native: bool) -> FrameKind {
-    if native {
-        FrameKind::Native
-    } else {
-        FrameKind::Python
-    }
+    if native { FrameKind::Native } else { FrameKind::Python }
 }
 
 fn at<'a, T>(table: &'a [T], position: u32, what: &str) -> PyResult<&'a T> {

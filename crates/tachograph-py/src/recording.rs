@@ -31,11 +31,7 @@ pub(crate) struct Recording {
 impl Recording {
     /// A recording that is read from `bytes` when it is first needed.
     pub(crate) fn from_encoded(bytes: Vec<u8>, name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            encoded: OnceLock::from(bytes),
-            profile: OnceLock::new(),
-        }
+        Self { name: name.to_owned(), encoded: OnceLock::from(bytes), profile: OnceLock::new() }
     }
 
     fn from_profile(profile: Profile, name: &str) -> Self {
@@ -129,10 +125,7 @@ impl Recording {
             let bytes = self.with(py, |profile| Ok(file::encode(profile)))?;
             let _ = self.encoded.set(bytes);
         }
-        Ok(PyBytes::new(
-            py,
-            self.encoded.get().map_or(&[][..], Vec::as_slice),
-        ))
+        Ok(PyBytes::new(py, self.encoded.get().map_or(&[][..], Vec::as_slice)))
     }
 
     /// How many samples there are.
@@ -211,11 +204,7 @@ impl Recording {
         width: usize,
         unicode: bool,
     ) -> PyResult<String> {
-        let style = Style {
-            color,
-            width,
-            unicode,
-        };
+        let style = Style { color, width, unicode };
         self.with(py, |profile| Ok(export::summary(profile, &style)))
     }
 
@@ -280,12 +269,7 @@ fn measure_named(name: Option<&str>) -> PyResult<Option<Measure>> {
 
 /// Which time the samples stand for.
 pub(crate) fn mode_of(profile: &Profile) -> Mode {
-    profile
-        .meta
-        .settings
-        .cpu
-        .as_ref()
-        .map_or(Mode::Cpu, |cpu| cpu.mode)
+    profile.meta.settings.cpu.as_ref().map_or(Mode::Cpu, |cpu| cpu.mode)
 }
 
 /// The name of the format that the ending of `path` stands for.

@@ -36,21 +36,12 @@ pub(crate) fn function(row: analyze::FunctionRow) -> FunctionRow {
 
 /// One line.
 pub(crate) fn line(row: analyze::LineRow) -> LineRow {
-    (
-        row.file,
-        row.line,
-        row.function,
-        row.self_weight,
-        row.total_weight,
-        row.text,
-    )
+    (row.file, row.line, row.function, row.self_weight, row.total_weight, row.text)
 }
 
 /// One thread.
 pub(crate) fn thread(row: analyze::ThreadRow) -> ThreadRow {
-    let place = row
-        .waiting_at
-        .map(|place| (place.function, place.file, place.line));
+    let place = row.waiting_at.map(|place| (place.function, place.file, place.line));
     (
         row.os_id,
         row.name,
@@ -74,13 +65,7 @@ pub(crate) fn notes(profile: &Profile) -> Vec<NoteRow> {
     profile
         .notes
         .iter()
-        .map(|note| {
-            (
-                note.time.0,
-                note.warning,
-                profile.text(note.text).to_owned(),
-            )
-        })
+        .map(|note| (note.time.0, note.warning, profile.text(note.text).to_owned()))
         .collect()
 }
 

@@ -14,9 +14,7 @@ impl FromPyObject<'_, '_> for Text {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        Ok(Self(
-            object.cast::<PyString>()?.to_string_lossy().into_owned(),
-        ))
+        Ok(Self(object.cast::<PyString>()?.to_string_lossy().into_owned()))
     }
 }
 

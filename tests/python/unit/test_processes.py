@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,25 @@ def test_a_program_that_ends_while_profiling_without_a_file_ends_quietly(tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["out.tacho", "out.json"])
+def test_an_interrupted_program_dies_of_the_interrupt_and_leaves_its_file(
+    tmp_path: Path, name: str
+) -> None:
+    script = f"""{WORK}
+import os, signal
+tachograph.start(interval_ms=1, output_path={name!r})
+work()
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(10)
+"""
+    done = run_python(script, tmp_path)
+
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert (tmp_path / name).stat().st_size > 0
+
+
+# From 3.12 on a fork beside any thread is warned about, and a session has one.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_sees_nothing_running_and_can_start() -> None:
     tachograph.start(interval_ms=1)
     spin(0.05)

@@ -55,6 +55,7 @@ def test_stop_without_start_is_refused() -> None:
         ({"max_depth": 0}, r"max_depth must be >= 1, not 0"),
         ({"mode": "gpu"}, r"mode must be one of 'cpu', 'wall', not 'gpu'"),
         ({"trigger": "bell"}, r"trigger must be one of 'auto', .*, not 'bell'"),
+        ({"mode": "wall", "trigger": "perf"}, r"trigger must be .* with mode='wall', not 'perf'"),
     ],
 )
 @pytest.mark.parametrize("door", [tachograph.start, tachograph.Profiler, tachograph.profile])
@@ -151,9 +152,10 @@ def test_checking_a_path_neither_leaves_nor_empties_a_file(tmp_path: Path) -> No
 def test_a_full_disk_at_stop_is_a_warning_and_the_profile_is_returned(tmp_path: Path) -> None:
     tachograph.start(interval_ms=1, output_path="/dev/full")
     spin(0.1)
-    with pytest.warns(RuntimeWarning, match=r"/dev/full.*No space left.*save it elsewhere"):
+    with pytest.warns(RuntimeWarning, match=r"/dev/full.*No space left.*elsewhere") as told:
         profile = tachograph.stop()
 
+    assert told[0].filename == __file__
     assert profile.samples
     profile.save(tmp_path / "elsewhere.json")
 
