@@ -25,6 +25,10 @@ const PATIENCE_INTERVALS: u64 = 20;
 /// seen waiting has not come back to its program yet.
 const WAKE_UP_NS: u64 = 50_000;
 
+/// When the sampler lost its processor between seeing a thread run and asking
+/// it, the thread may have begun a wait since, which a signal would cut short.
+const LONGEST_DOUBT_NS: u64 = 15_000;
+
 /// What came of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -150,7 +154,7 @@ impl Looker {
         }
         let moves = clock::thread_cpu(thread.tid).is_some_and(|again| again != cpu);
         if moves {
-            return self.ask(sight, false);
+            return self.ask(sight, false, clock::monotonic());
         }
         match sight.files.state() {
             // Only just woken up: still inside its wait, which a signal would
@@ -159,7 +163,7 @@ impl Looker {
             // Pushed off its processor, perhaps by the sampler itself. It gets its
             // share of looks and no more, or a busy machine would multiply them.
             Some(b'R') if self.has_its_share(sight) => Outcome::Alive,
-            Some(b'R') => self.ask(sight, true),
+            Some(b'R') => self.ask(sight, true, clock::monotonic()),
             Some(_) => {
                 self.look_at_waiting(sight, now, cpu);
                 Outcome::Alive
@@ -189,8 +193,8 @@ impl Looker {
         }
     }
 
-    /// Asks a running thread for its stack.
-    fn ask(&self, sight: &mut Sight, unless_waiting: bool) -> Outcome {
+    /// Asks a thread that was seen running at `seen` for its stack.
+    fn ask(&self, sight: &mut Sight, unless_waiting: bool, seen: u64) -> Outcome {
         sight.waited = false;
         let (thread, slot) = (&sight.thread, sight.thread.slot);
         if slot.pending.load(Ordering::Acquire) {
@@ -203,6 +207,9 @@ impl Looker {
                 thread.deaf.store(true, Ordering::Release);
                 return Outcome::Alive;
             }
+        }
+        if clock::monotonic().saturating_sub(seen) > LONGEST_DOUBT_NS {
+            return Outcome::Alive;
         }
         sight.owed_ns -= self.plan.interval_ns.cast_signed();
         slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
