@@ -133,7 +133,7 @@ def _warn(message: str) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
         frame = frame.f_back
         level += 1
-    warnings.warn(message, RuntimeWarning, stacklevel=level - 1)
+    warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 def _remember(window: Window) -> None:
