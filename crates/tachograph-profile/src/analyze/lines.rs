@@ -14,7 +14,7 @@ pub struct LineRow {
     pub file: String,
     /// The line.
     pub line: u32,
-    /// The function the line belongs to.
+    /// The function the line belongs to; where several share it, the heaviest.
     pub function: String,
     /// What fell on the line itself and on native code it called.
     pub self_weight: u64,
@@ -28,7 +28,6 @@ pub struct LineRow {
 struct Place {
     file: StringId,
     line: u32,
-    function: StringId,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -37,6 +36,8 @@ struct Sums {
     total: u64,
     /// The last stack on which the line was counted, from 1.
     counted: usize,
+    /// The function on the line with the largest share.
+    function: StringId,
 }
 
 /// Sums `measure` over the Python lines of `profile`, heaviest `self_weight` first.
@@ -44,7 +45,8 @@ struct Sums {
 /// Native code has no lines of its own, so its weight belongs to the Python
 /// line that called it: self weights add up to everything that has a Python
 /// line on its stack. A line that is several times on one stack counts once in
-/// its `total_weight`. Lines of equal weight are in file and line order.
+/// its `total_weight`; a comprehension and the function around it share their
+/// line. Lines of equal weight are in file and line order.
 ///
 /// ```
 /// use tachograph_profile::{Measure, Profile, analyze::lines};
@@ -61,24 +63,30 @@ struct Sums {
 #[must_use]
 pub fn lines(profile: &Profile, measure: Measure) -> Vec<LineRow> {
     let mut sums: FxHashMap<Place, Sums> = FxHashMap::default();
+    let mut shares: FxHashMap<(Place, StringId), u64> = FxHashMap::default();
     for (round, (stack, weight)) in weight_by_stack(profile, measure).into_iter().enumerate() {
         let with_line = profile
             .frames_of(stack)
             .filter(|frame| frame.kind == FrameKind::Python && frame.line > 0);
         for (depth, frame) in with_line.enumerate() {
-            let place = Place {
-                file: frame.file,
-                line: frame.line,
-                function: frame.function,
-            };
+            let place = Place { file: frame.file, line: frame.line };
             let sum = sums.entry(place).or_default();
+            let share = shares.entry((place, frame.function)).or_default();
             if depth == 0 {
                 sum.own = sum.own.saturating_add(weight);
+                *share = share.saturating_add(weight);
             }
             if sum.counted != round + 1 {
                 sum.counted = round + 1;
                 sum.total = sum.total.saturating_add(weight);
             }
+        }
+    }
+    let mut shares: Vec<_> = shares.into_iter().collect();
+    shares.sort_unstable_by_key(|((_, function), share)| (*share, std::cmp::Reverse(*function)));
+    for ((place, function), _) in shares {
+        if let Some(sum) = sums.get_mut(&place) {
+            sum.function = function;
         }
     }
     let texts = SourceLines::new(profile);
@@ -87,7 +95,7 @@ pub fn lines(profile: &Profile, measure: Measure) -> Vec<LineRow> {
         .map(|(place, sum)| LineRow {
             file: profile.text(place.file).to_owned(),
             line: place.line,
-            function: profile.text(place.function).to_owned(),
+            function: profile.text(sum.function).to_owned(),
             self_weight: sum.own,
             total_weight: sum.total,
             text: texts.get(place.file, place.line),
@@ -112,9 +120,7 @@ impl<'a> SourceLines<'a> {
     fn new(profile: &'a Profile) -> Self {
         let sources = profile.tables.sources.iter();
         let files = sources.map(|source| (source.file, source.text.lines().collect()));
-        Self {
-            files: files.collect(),
-        }
+        Self { files: files.collect() }
     }
 
     fn get(&self, file: StringId, line: u32) -> Option<String> {
@@ -128,6 +134,20 @@ impl<'a> SourceLines<'a> {
 mod tests {
     use super::*;
     use crate::{Frame, Source};
+
+    #[test]
+    fn functions_that_share_a_line_share_its_row() {
+        let profile = Profile::from_stacks(&[
+            (0, 5, &[("matmul", "a.py", 3)]),
+            (5, 9, &[("matmul", "a.py", 3), ("matmul.<genexpr>", "a.py", 3)]),
+        ]);
+
+        let rows = lines(&profile, Measure::CpuTime);
+
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0].self_weight, rows[0].total_weight), (14, 14));
+        assert_eq!(rows[0].function, "matmul.<genexpr>");
+    }
 
     #[test]
     fn native_code_belongs_to_the_line_that_called_it() {
