@@ -81,24 +81,23 @@ impl Client {
         fork::watch();
         let registry = registry();
         let mut running = lock(&registry.running);
-        if running.as_ref().is_none_or(|running| running.thread.is_finished()) {
+        let is_first = running.as_ref().is_none_or(|running| running.thread.is_finished());
+        if is_first {
             *running = Some(start_collector(host.python.is_some())?);
         }
-        let Some(collector) = running.as_ref() else {
-            return Err(no_collector());
-        };
         let live = Arc::new(Live::default());
-        let (reply, answer) = channel();
-        let command = Command::Open {
-            options: Box::new(options),
-            host: Box::new(host),
-            live: Arc::clone(&live),
-            reply,
-        };
-        collector.commands.send(command).map_err(|_| no_collector())?;
-        collector.waker.wake();
-        let id = answer.recv().map_err(|_| no_collector())??;
-        Ok(Self { id, generation: registry.generation, live, finished: false })
+        let opened = running
+            .as_ref()
+            .ok_or_else(no_collector)
+            .and_then(|collector| collector.open(options, host, Arc::clone(&live)));
+        // A collector without a door ends by itself.
+        if is_first
+            && opened.is_err()
+            && let Some(collector) = running.take()
+        {
+            let _ = collector.thread.join();
+        }
+        Ok(Self { id: opened?, generation: registry.generation, live, finished: false })
     }
 
     /// How it goes so far; at most a tenth of a second old.
@@ -150,6 +149,18 @@ impl Client {
             let _ = collector.thread.join();
         }
         finished.map(|(finished, _)| finished)
+    }
+}
+
+impl Running {
+    /// Asks for a window; its number is the answer.
+    fn open(&self, options: Options, host: Host, live: Arc<Live>) -> Result<u64, Error> {
+        let (reply, answer) = channel();
+        let (options, host) = (Box::new(options), Box::new(host));
+        let command = Command::Open { options, host, live, reply };
+        self.commands.send(command).map_err(|_| no_collector())?;
+        self.waker.wake();
+        answer.recv().map_err(|_| no_collector())?
     }
 }
 

@@ -34,6 +34,15 @@ fn spin(time: Duration) {
     }
 }
 
+/// Rust gives every thread a small signal stack. An unoptimised walk does not
+/// fit there and is refused, so the thread gives its signal stack up.
+fn leave_signal_stack() {
+    let none =
+        libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+    // SAFETY: `none` lives until the call returns; the old stack is not asked for.
+    unsafe { libc::sigaltstack(&raw const none, std::ptr::null_mut()) };
+}
+
 fn threads_left() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let names =
@@ -79,6 +88,7 @@ fn native_frames_name_the_function_that_ran() {
     let _alone = alone();
     let mut wish = options(1);
     wish.cpu.as_mut().unwrap().native = true;
+    leave_signal_stack();
     let client = open(wish);
     // The list of loaded objects is read in the background; without optimisation
     // that takes most of a second.
