@@ -61,10 +61,12 @@ def test_a_known_split_by_function(trigger: str) -> None:
 
 @pytest.mark.parametrize("trigger", ["tick", "perf"])
 def test_very_short_functions(trigger: str) -> None:
-    truth, profile = recorded(lambda: short_functions.run(2.0), trigger=trigger)
+    before = short_functions.own_ns()
+    _, profile = recorded(lambda: short_functions.run(2.0), trigger=trigger)
+    truth = short_functions.truth(before, short_functions.own_ns())
 
     counts = counts_by_function(profile, short_functions.NAMES)
-    # The truth is taken from each function alone and is itself good to some two points.
+    # The truth is taken from each function alone and is itself good to a point or two.
     check(truth, counts, sum(counts.values()), bias=0.03)
 
 

@@ -1,7 +1,7 @@
-"""Calls three functions of a few microseconds each, in turn.
+"""Calls three functions of one to ten microseconds each, in turn.
 
-Right answer: the CPU of `tiny`, `small` and `middling` is in proportion to what
-one call of each takes alone, which is measured before and after the run.
+Right answer: the CPU of `brief`, `small` and `middling` is in proportion to what
+one call of each takes alone: `own_ns()`, asked before and after `run()`.
 """
 
 from __future__ import annotations
@@ -12,50 +12,65 @@ from collections.abc import Callable
 from clockwork import shares
 
 
-def tiny(number: int) -> int:
-    number = number * 5 % 9973
-    number = number * 7 % 9973
+def brief(number: int) -> int:
+    for step in range(16):
+        number = (number * 5 + step) % 9973
     return number
 
 
 def small(number: int) -> int:
-    for step in range(20):
+    for step in range(48):
         number = (number * 5 + step) % 9973
     return number
 
 
 def middling(number: int) -> int:
-    for step in range(60):
+    for step in range(144):
         number = (number * 5 + step) % 9973
     return number
 
 
-NAMES = ("tiny", "small", "middling")
-
-# The call itself is mostly paid by the caller; `tiny` is called often so that
-# its own share is worth measuring.
-CALLS = {"tiny": 12, "small": 4, "middling": 2}
+NAMES = ("brief", "small", "middling")
+CALLS = {"brief": 6, "small": 3, "middling": 1}
 
 
 def mix(repeats: int) -> int:
     """Call the three in turn, `repeats` times."""
     number = 1
     for _ in range(repeats):
-        for _ in range(12):
-            number = tiny(number)
-        for _ in range(4):
+        for _ in range(6):
+            number = brief(number)
+        for _ in range(3):
             number = small(number)
-        for _ in range(2):
-            number = middling(number)
+        number = middling(number)
     return number
 
 
-def own_ns(function: Callable[[int], int]) -> float:
-    """Return the CPU nanoseconds one call spends inside `function`.
+def run(cpu_seconds: float) -> None:
+    """Call them for about `cpu_seconds`."""
+    end = time.thread_time() + cpu_seconds
+    while time.thread_time() < end:
+        mix(200)
 
-    An empty function's cost is taken off: entering and leaving is the caller's.
+
+def own_ns() -> dict[str, float]:
+    """Return the CPU nanoseconds of the calls of one round, by function.
+
+    Half of what a call itself costs is the function's, half the caller's: that
+    is 1 or 2 % of `brief`.
     """
-    return max(1.0, _per_call(function) - _per_call(_nothing))
+    functions = {"brief": brief, "small": small, "middling": middling}
+    best = dict.fromkeys((*functions, "nothing"), float("inf"))
+    # In turn, so that all of them meet the machine in the same mood.
+    for _ in range(15):
+        for name, function in (*functions.items(), ("nothing", _nothing)):
+            best[name] = min(best[name], _per_call(function))
+    return {name: CALLS[name] * (best[name] - best["nothing"] / 2) for name in NAMES}
+
+
+def truth(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Return the mean of two answers of `own_ns()`."""
+    return {name: (before[name] + after[name]) / 2 for name in NAMES}
 
 
 def _nothing(number: int) -> int:
@@ -63,25 +78,12 @@ def _nothing(number: int) -> int:
 
 
 def _per_call(function: Callable[[int], int]) -> float:
-    best = float("inf")
-    for _ in range(9):
-        begin = time.thread_time_ns()
-        for _ in range(4_000):
-            function(3)
-        best = min(best, (time.thread_time_ns() - begin) / 4_000)
-    return best
-
-
-def run(cpu_seconds: float) -> dict[str, float]:
-    """Work for about `cpu_seconds`; return the CPU nanoseconds by function."""
-    functions = {"tiny": tiny, "small": small, "middling": middling}
-    before = {name: own_ns(function) for name, function in functions.items()}
-    end = time.thread_time() + cpu_seconds
-    while time.thread_time() < end:
-        mix(200)
-    after = {name: own_ns(function) for name, function in functions.items()}
-    return {name: CALLS[name] * (before[name] + after[name]) / 2 for name in NAMES}
+    begin = time.thread_time_ns()
+    for _ in range(500):
+        function(3)
+    return (time.thread_time_ns() - begin) / 500
 
 
 if __name__ == "__main__":
-    print(shares(run(2.0)))
+    for _ in range(4):
+        print(shares(own_ns()))
