@@ -27,6 +27,7 @@ fn profile(finished: &Finished) -> Profile {
     file::read(&finished.bytes, "test").unwrap()
 }
 
+#[inline(never)]
 fn spin(time: Duration) {
     let end = Instant::now() + time;
     while Instant::now() < end {
@@ -99,9 +100,10 @@ fn native_frames_name_the_function_that_ran() {
         let frames = profile.frames_of(sample.stack);
         frames.map(|frame| profile.text(frame.function).to_owned()).collect::<Vec<_>>()
     };
-    let spinning = profile.samples.iter().filter(|sample| {
-        names(sample).iter().any(|name| name.contains("native_frames_name_the_function_that_ran"))
-    });
+    let spinning = profile
+        .samples
+        .iter()
+        .filter(|sample| names(sample).iter().any(|name| name.contains("spin")));
     assert!(
         spinning.count() * 2 > profile.samples.len(),
         "{:?}",

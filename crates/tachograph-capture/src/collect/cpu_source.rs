@@ -11,7 +11,7 @@ use tachograph_profile::{CpuSettings, Interner, Mode, Sample, Trigger};
 use super::collector::session_time;
 use super::door::Totals;
 use super::frames::Frames;
-use super::thread_log::ThreadLog;
+use super::thread_log::{Terms, ThreadLog};
 use super::tracks::{self, Tracks};
 use crate::cpu::{self, Chosen, Plan, Sampler};
 use crate::error::Error;
@@ -242,16 +242,20 @@ impl CpuSource {
     /// Shares every thread's clock out over its looks, and lets ended threads go.
     pub(crate) fn share_out(&mut self, now: u64, out: &mut Vec<Sample>, tables: &mut Interner) {
         let Some((plan, _)) = &self.plan else { return };
-        let is_wall = plan.mode == Mode::Wall;
-        let perf_period = (plan.trigger == Trigger::Perf).then_some(plan.interval_ns);
+        let terms = Terms {
+            now,
+            session_start: self.start,
+            interval_ns: plan.interval_ns,
+            is_wall: plan.mode == Mode::Wall,
+            is_perf: plan.trigger == Trigger::Perf,
+        };
         let mut gone = Vec::new();
         for (key, log) in &mut self.logs {
             let ended = log.thread.has_ended();
             if let Some(cpu) = clock::thread_cpu(log.thread.tid).filter(|_| !ended) {
                 log.thread.cpu.fetch_max(cpu, Ordering::AcqRel);
             }
-            let shared = log.share_out(now, is_wall, perf_period, self.start, out);
-            self.past.repaired_ns += shared.repaired_ns;
+            self.past.repaired_ns += log.share_out(&terms, out);
             if ended && log.thread.slot.ring.is_empty() {
                 gone.push(*key);
             }

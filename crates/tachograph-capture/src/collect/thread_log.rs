@@ -1,13 +1,14 @@
 //! What has been seen of one thread since its time was last shared out.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tachograph_probe::record::{Kind, Received};
 use tachograph_probe::walk::RawFrame;
 use tachograph_profile::{Interner, Sample, StackId, ThreadState, Time, TrackId};
 
 use super::frames::Frames;
-use crate::cpu::{IdleLook, Watched, Window};
+use crate::cpu::{IdleLook, Watched, Window, spread, time_around};
 
 /// One look at the thread, not weighed yet.
 #[derive(Clone, Copy, Debug)]
@@ -41,11 +42,19 @@ pub(crate) struct ThreadLog {
     wall: Window,
 }
 
-/// What one thread's time came to when it was shared out.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shared {
-    /// CPU time that performance events did not see and the slow tick repaired.
-    pub(crate) repaired_ns: u64,
+/// How clocks are to be shared out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// Now, on the monotonic clock.
+    pub(crate) now: u64,
+    /// When the session began, on the same clock.
+    pub(crate) session_start: u64,
+    /// Time between two looks at a running thread.
+    pub(crate) interval_ns: u64,
+    /// Elapsed time is shared out too.
+    pub(crate) is_wall: bool,
+    /// Looks come from performance events, and from a slow tick.
+    pub(crate) is_perf: bool,
 }
 
 impl ThreadLog {
@@ -142,76 +151,78 @@ impl ThreadLog {
         self.looks.push(Look { time, stack, task: None, state, kind: Kind::Tick });
     }
 
-    /// Shares the thread's clocks out over its looks since the last call.
-    ///
-    /// `perf_period_ns` is set for performance events: they see user code only,
-    /// so each stands for a period, and what the clock shows beyond that goes to
-    /// the looks of the slow tick.
-    pub(crate) fn share_out(
-        &mut self,
-        now: u64,
-        is_wall: bool,
-        perf_period_ns: Option<u64>,
-        start: u64,
-        out: &mut Vec<Sample>,
-    ) -> Shared {
-        let mut shared = Shared::default();
+    /// Shares the thread's clocks out over its looks since the last call, and
+    /// appends them to `out`. Answers how much CPU time was repaired: what
+    /// performance events, which see user code only, did not see.
+    pub(crate) fn share_out(&mut self, terms: &Terms, out: &mut Vec<Sample>) -> u64 {
         self.looks.sort_by_key(|look| look.time);
-        let cpu_clock = self.thread.cpu_now();
-        let runs = |look: &Look| {
-            look.state != ThreadState::Idle && look.state != ThreadState::WaitingForGil
-        };
         let first = out.len();
-        for look in &self.looks {
-            out.push(Sample {
-                time: Time(look.time.saturating_sub(start)),
-                track: self.track,
-                task: look.task,
-                stack: look.stack,
-                wall_ns: 0,
-                cpu_ns: 0,
-                state: look.state,
-            });
-        }
+        out.extend(self.looks.iter().map(|look| Sample {
+            time: Time(look.time.saturating_sub(terms.session_start)),
+            track: self.track,
+            task: look.task,
+            stack: look.stack,
+            wall_ns: 0,
+            cpu_ns: 0,
+            state: look.state,
+        }));
         let samples = out.get_mut(first..).unwrap_or_default();
-        let by_kind = |kind: Kind| self.looks.iter().filter(|look| look.kind == kind).count();
-        let (traps, ticks) = (by_kind(Kind::Perf), by_kind(Kind::Tick));
-        match perf_period_ns.filter(|_| ticks > 0 && traps > 0) {
-            Some(period) => {
-                let whole = self.cpu.open_ns(cpu_clock);
-                let seen = (traps as u64).saturating_mul(period).min(whole);
-                shared.repaired_ns = whole - seen;
-                let _ = self.cpu.close(cpu_clock, traps + ticks);
-                let mut trapped = crate::cpu::spread(seen, traps);
-                let mut ticked = crate::cpu::spread(whole - seen, ticks);
-                for (sample, look) in samples.iter_mut().zip(&self.looks) {
-                    let next = if look.kind == Kind::Perf { &mut trapped } else { &mut ticked };
-                    sample.cpu_ns = next.next().unwrap_or(0);
-                }
-            }
-            None => {
-                let running = self.looks.iter().filter(|look| runs(look)).count();
-                let mut shares = self.cpu.close(cpu_clock, running);
-                for (sample, look) in samples.iter_mut().zip(&self.looks) {
-                    if runs(look) {
-                        sample.cpu_ns = shares.next().unwrap_or(0);
-                    }
-                }
-            }
-        }
-        if is_wall {
-            let until = if self.thread.has_ended() {
-                self.thread.last_seen.load(std::sync::atomic::Ordering::Acquire)
-            } else {
-                now
-            };
-            for (sample, share) in samples.iter_mut().zip(self.wall.close(until, self.looks.len()))
-            {
-                sample.wall_ns = share;
-            }
+        let repaired = self.share_cpu(terms, samples);
+        if terms.is_wall {
+            self.share_wall(terms, samples);
         }
         self.looks.clear();
-        shared
+        repaired
+    }
+
+    /// Gives the looks at the running thread what its CPU clock shows. With
+    /// performance events each of those stands for a period, and what the clock
+    /// shows beyond that goes to the looks of the slow tick.
+    fn share_cpu(&mut self, terms: &Terms, samples: &mut [Sample]) -> u64 {
+        let clock = self.thread.cpu_now();
+        let by_kind = |kind: Kind| self.looks.iter().filter(|look| look.kind == kind).count();
+        let (traps, ticks) = (by_kind(Kind::Perf), by_kind(Kind::Tick));
+        if terms.is_perf && traps > 0 && ticks > 0 {
+            let whole = self.cpu.open_ns(clock);
+            let seen = (traps as u64).saturating_mul(terms.interval_ns).min(whole);
+            let _ = self.cpu.close(clock, traps + ticks);
+            let mut trapped = spread(seen, traps);
+            let mut ticked = spread(whole - seen, ticks);
+            for (sample, look) in samples.iter_mut().zip(&self.looks) {
+                let next = if look.kind == Kind::Perf { &mut trapped } else { &mut ticked };
+                sample.cpu_ns = next.next().unwrap_or(0);
+            }
+            return whole - seen;
+        }
+        let runs = |sample: &&mut Sample| {
+            !matches!(sample.state, ThreadState::Idle | ThreadState::WaitingForGil)
+        };
+        let running = samples.iter_mut().filter(runs).count();
+        let shares = self.cpu.close(clock, running);
+        for (sample, share) in samples.iter_mut().filter(runs).zip(shares) {
+            sample.cpu_ns = share;
+        }
+        0
+    }
+
+    /// Gives all looks what the wall clock shows: equal shares, or, when the
+    /// sampler was late, each look the time around it. A late sampler is late
+    /// mostly while the program is busy too, so equal shares would favour waits.
+    fn share_wall(&mut self, terms: &Terms, samples: &mut [Sample]) {
+        let until = if self.thread.has_ended() {
+            self.thread.last_seen.load(Ordering::Acquire)
+        } else {
+            terms.now
+        };
+        let since = until.saturating_sub(self.wall.open_ns(until));
+        let times: Vec<u64> = self.looks.iter().map(|look| look.time).collect();
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+        let is_even = gaps.max().unwrap_or(0) <= 2 * terms.interval_ns;
+        let equal: Vec<u64> = self.wall.close(until, times.len()).collect();
+        let shares = if is_even { equal } else { time_around(&times, since, until) };
+        for (sample, share) in samples.iter_mut().zip(shares) {
+            sample.wall_ns = share;
+        }
     }
 
     /// Looks that have not been shared out yet.

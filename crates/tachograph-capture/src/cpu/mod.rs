@@ -13,4 +13,4 @@ mod weights;
 pub(crate) use sampler::{Plan, Sampler};
 pub(crate) use trigger::{Chosen, PERF_BUDGET, choose, perf_cost};
 pub(crate) use watched::{IdleLook, Watched};
-pub(crate) use weights::{Window, spread};
+pub(crate) use weights::{Window, spread, time_around};

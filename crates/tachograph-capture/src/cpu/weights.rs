@@ -43,6 +43,21 @@ pub(crate) fn spread(whole: u64, parts: usize) -> impl Iterator<Item = u64> + us
     (0..parts as u64).map(move |index| each + u64::from(index < rest))
 }
 
+/// What lies around each of `times` between `since` and `until`: half of the way
+/// to its neighbours, all of the way to the ends. Adds up exactly.
+pub(crate) fn time_around(times: &[u64], since: u64, until: u64) -> Vec<u64> {
+    let mut from = since;
+    let ends = times.windows(2).map(|pair| pair[0].midpoint(pair[1])).chain([until]);
+    ends.take(times.len())
+        .map(|end| {
+            let to = end.clamp(from, until.max(from));
+            let share = to - from;
+            from = to;
+            share
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +68,14 @@ mod tests {
 
         assert_eq!(window.close(1_103, 10).sum::<u64>(), 1_003);
         assert_eq!(window.close(2_000, 3).sum::<u64>(), 897);
+    }
+
+    #[test]
+    fn a_look_gets_the_time_around_it() {
+        assert_eq!(time_around(&[10, 20, 60], 0, 100), [15, 25, 60]);
+        assert_eq!(time_around(&[5, 5], 0, 10), [5, 5]);
+        assert_eq!(time_around(&[50], 40, 45), [5]);
+        assert!(time_around(&[], 0, 10).is_empty());
     }
 
     #[test]
