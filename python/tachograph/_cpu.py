@@ -187,9 +187,10 @@ def _open_door(settings: Settings, output_path: str | PathLike[str] | None) -> W
 
 
 def _profile_of(window: Window) -> Profile:
+    recording = window.finish()  # first, so that what follows is not recorded
     from ._profile import Profile
 
-    return Profile._of(window.finish())
+    return Profile._of(recording)
 
 
 def _close_door_in_child() -> None:
