@@ -35,26 +35,21 @@ from .exceptions import RecordingError, TachographError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import exceptions, output
+    from ._aggregated import AggregatedProfile
     from ._decorators import profile
-    from ._model import (
-        AggregatedStack,
-        Frame,
-        NativeFrame,
-        ProfilerStats,
-        Sample,
-        StackTrace,
-    )
-    from ._profile import AggregatedProfile, Profile
+    from ._model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
+    from ._profile import Profile
     from ._record import record
     from ._recording import Recording, open
     from ._rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
+    from ._samples import Frame, Sample
 else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "AggregatedProfile": "_profile",
+            "AggregatedProfile": "_aggregated",
             "AggregatedStack": "_model",
-            "Frame": "_model",
+            "Frame": "_samples",
             "FunctionRow": "_rows",
             "LineRow": "_rows",
             "NativeFrame": "_model",
@@ -63,7 +58,7 @@ else:
             "Profile": "_profile",
             "ProfilerStats": "_model",
             "Recording": "_recording",
-            "Sample": "_model",
+            "Sample": "_samples",
             "StackTrace": "_model",
             "TaskRow": "_rows",
             "ThreadRow": "_rows",

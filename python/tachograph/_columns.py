@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ._model import AggregatedStack, Frame, Sample
+from ._model import AggregatedStack
 from ._native import Recording as NativeRecording
+from ._samples import Frame, Sample
 
 if TYPE_CHECKING:
     from ._native import _SampleColumns
-
-_NS = 1_000_000_000
 
 
 def samples_of(recording: NativeRecording) -> list[Sample]:
@@ -121,9 +120,3 @@ def _numbered(frames: dict[tuple[str, str, int, bool], int], frame: Frame) -> in
 
 def _unix_ns(moment: datetime) -> int:
     return round(moment.timestamp() * 1_000_000) * 1_000
-
-
-def local_time(unix_ns: int) -> datetime:
-    """Return local time, without a zone, for nanoseconds since 1970."""
-    seconds, rest = divmod(unix_ns, _NS)
-    return datetime.fromtimestamp(seconds) + timedelta(microseconds=rest // 1_000)

@@ -1,23 +1,28 @@
-"""What ``stop()`` returns: a recording as plain Python objects."""
+"""What ``stop()`` returns: a recording as plain Python objects.
+
+``stop()`` imports this, so what one answer needs is imported by that answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from os import PathLike
-from typing import TYPE_CHECKING, Any
 
-from . import output
-from ._columns import aggregated_stacks_of, local_time, recording_of, samples_of
-from ._model import AggregatedStack, Sample
-from ._native import Recording as NativeRecording
 from ._recording import Recording
+from ._samples import Sample
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any
+
+    from ._aggregated import AggregatedProfile
+    from ._native import Recording as NativeRecording
     from ._types import Format
 
-__all__ = ["AggregatedProfile", "Profile"]
+__all__ = ["Profile"]
+
+_NS = 1_000_000_000
 
 
 @dataclass(repr=False)
@@ -49,17 +54,15 @@ class Profile:
     @classmethod
     def _of(cls, native: NativeRecording) -> Profile:
         """Return the profile of a recording; its samples are made on first use."""
-        recording = Recording._of(native)
-        meta, loss = recording.meta, recording.loss
-        machine, cpu = meta["machine"], meta["settings"]["cpu"] or {}
+        started_unix_ns, duration_ns, interval_ns, missing, version, platform = native.facts()
         profile = cls.__new__(cls)
-        profile.start_time = local_time(meta["started_unix_ns"])
-        profile.end_time = profile.start_time + timedelta(microseconds=meta["duration_ns"] / 1_000)
-        profile.interval_ms = cpu.get("interval_ns", 0) // 1_000_000
-        profile.dropped_count = loss["missing_samples"]
-        profile.python_version = (meta["python"] or {}).get("version", "")
-        profile.platform = _platform_text(machine)
-        profile.__dict__["_recorded"] = recording
+        profile.start_time = _local_time(started_unix_ns)
+        profile.end_time = profile.start_time + timedelta(microseconds=duration_ns / 1_000)
+        profile.interval_ms = interval_ns // 1_000_000
+        profile.dropped_count = missing
+        profile.python_version = version
+        profile.platform = platform
+        profile.__dict__["_recorded"] = Recording._of(native)
         return profile
 
     if not TYPE_CHECKING:
@@ -68,6 +71,8 @@ class Profile:
             recorded = self.__dict__.get("_recorded")
             if name != "samples" or recorded is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            from ._columns import samples_of
+
             self.samples = samples_of(recorded._native)
             # Compared with `samples` before an export, to notice a change.
             self.__dict__["_unchanged"] = self.samples.copy()
@@ -87,6 +92,8 @@ class Profile:
         recorded: Recording | None = self.__dict__.get("_recorded")
         if recorded is not None and not self._is_changed():
             return recorded
+        from ._columns import recording_of
+
         return Recording._of(
             recording_of(
                 self.samples,
@@ -138,6 +145,9 @@ class Profile:
 
     def aggregate(self) -> AggregatedProfile:
         """Return the profile with equal stacks of a thread counted together."""
+        from ._aggregated import AggregatedProfile
+        from ._columns import aggregated_stacks_of
+
         return AggregatedProfile(
             start_time=self.start_time,
             end_time=self.end_time,
@@ -151,10 +161,14 @@ class Profile:
 
     def to_speedscope(self) -> dict[str, Any]:
         """Return the profile as Speedscope reads it, ready for ``json.dump``."""
+        from . import output
+
         return output.to_speedscope(self)
 
     def to_collapsed(self) -> str:
         """Return one line per distinct stack, for flame graph scripts."""
+        from . import output
+
         return output.to_collapsed(self)
 
     def save(self, path: str | PathLike[str], format: Format | None = None) -> None:
@@ -173,82 +187,7 @@ class Profile:
         self.recording.save(path, format)
 
 
-@dataclass
-class AggregatedProfile:
-    """A profile with equal stacks of a thread counted together.
-
-    Attributes:
-        start_time: When profiling started, local time.
-        end_time: When it stopped.
-        interval_ms: The interval that was asked for.
-        stacks: Each distinct stack of each thread, with its count.
-        total_samples: How many samples were counted.
-        dropped_count: Samples lost: no room, or unreadable.
-        python_version: Such as ``3.12.1``.
-        platform: System, release and architecture.
-    """
-
-    start_time: datetime
-    end_time: datetime
-    interval_ms: int
-    stacks: list[AggregatedStack]
-    total_samples: int
-    dropped_count: int
-    python_version: str
-    platform: str
-
-    @property
-    def unique_stack_count(self) -> int:
-        """How many distinct stacks there are."""
-        return len(self.stacks)
-
-    @property
-    def compression_ratio(self) -> float:
-        """Samples per distinct stack; 1.0 when there are none."""
-        return self.total_samples / len(self.stacks) if self.stacks else 1.0
-
-    @property
-    def memory_reduction_pct(self) -> float:
-        """How much smaller it is than the samples, in per cent."""
-        if self.total_samples == 0:
-            return 0.0
-        return (1.0 - len(self.stacks) / self.total_samples) * 100
-
-    @property
-    def recording(self) -> Recording:
-        """A recording with as many samples, each one interval long."""
-        return Recording._of(
-            recording_of(
-                self._samples(),
-                mode="cpu",
-                interval_ms=self.interval_ms,
-                start_time=self.start_time,
-                end_time=self.end_time,
-                dropped_count=self.dropped_count,
-                python_version=self.python_version,
-                platform=self.platform,
-            )
-        )
-
-    def _samples(self) -> Iterator[Sample]:
-        for stack in self.stacks:
-            for number in range(stack.count):
-                time_ns = number * self.interval_ms * 1_000_000
-                yield Sample(time_ns, stack.thread_id, stack.thread_name, stack.frames)
-
-    def to_speedscope(self) -> dict[str, Any]:
-        """Return the profile as Speedscope reads it, ready for ``json.dump``."""
-        return output.aggregated_to_speedscope(self)
-
-    def to_collapsed(self) -> str:
-        """Return one line per distinct stack, for flame graph scripts."""
-        return output.aggregated_to_collapsed(self)
-
-    def save(self, path: str | PathLike[str], format: Format | None = None) -> None:
-        """Write the profile to a file, as ``Profile.save`` does."""
-        self.recording.save(path, format)
-
-
-def _platform_text(machine: dict[str, Any]) -> str:
-    words = [*str(machine.get("system", "")).split(), str(machine.get("architecture", ""))]
-    return "-".join(word for word in words if word)
+def _local_time(unix_ns: int) -> datetime:
+    """Return local time, without a zone, for nanoseconds since 1970."""
+    seconds, rest = divmod(unix_ns, _NS)
+    return datetime.fromtimestamp(seconds) + timedelta(microseconds=rest // 1_000)

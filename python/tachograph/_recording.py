@@ -1,17 +1,20 @@
-"""Questions a user asks of a recording, in plain calls."""
+"""Questions a user asks of a recording, in plain calls.
+
+``stop()`` imports this, so what one answer needs is imported by that answer.
+"""
 
 from __future__ import annotations
 
-import json
-from os import PathLike
-from typing import TYPE_CHECKING, Any
-
 from ._native import Recording as NativeRecording
-from ._rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
 from .exceptions import TachographError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any
+
     from ._profile import Profile
+    from ._rows import FunctionRow, LineRow, Note, TaskRow, ThreadRow
     from ._types import Format, Measure
     from ._window import Window
 
@@ -87,25 +90,30 @@ class Recording:
     @property
     def meta(self) -> dict[str, Any]:
         """The facts: start, command, interpreter, machine, settings and what came of them."""
+        import json
+
         meta: dict[str, Any] = json.loads(self._native.meta())
         return meta
 
     @property
     def loss(self) -> dict[str, int]:
         """What is missing, by kind; all zeros when nothing is."""
+        import json
+
         loss: dict[str, int] = json.loads(self._native.loss())
         return loss
 
     @property
     def notes(self) -> list[Note]:
         """What a reader should know, in order of time."""
+        from ._rows import Note
+
         return [Note(time / 1e9, warning, text) for time, warning, text in self._native.notes()]
 
     @property
     def mode(self) -> str:
         """``"cpu"`` or ``"wall"``: which time the samples stand for."""
-        cpu = self.meta["settings"]["cpu"]
-        return str(cpu["mode"]) if cpu else "cpu"
+        return self._native.mode
 
     @property
     def profile(self) -> Profile:
@@ -134,6 +142,8 @@ class Recording:
             measure: ``"cpu"`` or ``"wall"`` nanoseconds, or ``"samples"``; by
                 default the time that was sampled.
         """
+        from ._rows import FunctionRow
+
         return [FunctionRow(*row) for row in self._native.functions(measure)]
 
     def lines(self, *, measure: Measure | None = None) -> list[LineRow]:
@@ -142,10 +152,14 @@ class Recording:
         Args:
             measure: As for ``functions()``.
         """
+        from ._rows import LineRow
+
         return [LineRow(*row) for row in self._native.lines(measure)]
 
     def threads(self) -> list[ThreadRow]:
         """Return what each thread was up to, the busiest first."""
+        from ._rows import Place, ThreadRow
+
         return [
             ThreadRow(*row[:-1], None if row[-1] is None else Place(*row[-1]))
             for row in self._native.threads()
@@ -153,6 +167,8 @@ class Recording:
 
     def tasks(self) -> list[TaskRow]:
         """Return what each asyncio task took, the longest first."""
+        from ._rows import TaskRow
+
         return [TaskRow(*row) for row in self._native.tasks()]
 
     def between(self, start: float, end: float) -> Recording:

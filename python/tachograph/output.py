@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._profile import AggregatedProfile, Profile
+    from ._aggregated import AggregatedProfile
+    from ._profile import Profile
 
 __all__ = [
     "aggregated_to_collapsed",

@@ -13,7 +13,7 @@ use tachograph_profile::{Measure, Mode, Profile, Time};
 
 use crate::columns::{Built, Columns, FrameIn, SampleColumns};
 use crate::errors::{from_profile, guarded, unknown_word};
-use crate::facts;
+use crate::facts::{self, FactsRow};
 use crate::rows::{self, FunctionRow, LineRow, NoteRow, TaskRow, ThreadRow};
 use crate::text::{Text, texts};
 
@@ -138,6 +138,22 @@ impl Recording {
     #[getter]
     fn duration_ns(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |profile| Ok(profile.meta.duration_ns))
+    }
+
+    /// The few facts that every profile shows.
+    fn facts(&self, py: Python<'_>) -> PyResult<FactsRow> {
+        self.with(py, |profile| Ok(facts::facts(profile)))
+    }
+
+    /// Which time the samples stand for: `cpu` or `wall`.
+    #[getter]
+    fn mode(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |profile| {
+            Ok(match mode_of(profile) {
+                Mode::Cpu => "cpu",
+                Mode::Wall => "wall",
+            })
+        })
     }
 
     /// The facts around the recording, as JSON.
