@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable
 from os import PathLike
 from types import TracebackType
@@ -100,7 +101,8 @@ def record(
 class Record:
     """What ``record()`` returns: a block for ``with``, and a decorator.
 
-    It can be entered again and again; each time makes a recording of its own.
+    It can be entered again and again, nested and by several threads; each time
+    makes a recording of its own.
     """
 
     __slots__ = ("_path", "_settings", "_windows")
@@ -108,11 +110,11 @@ class Record:
     def __init__(self, settings: Settings, path: str | PathLike[str] | None) -> None:
         self._settings = settings
         self._path = path
-        self._windows: list[Window] = []
+        self._windows: dict[int, list[Window]] = {}
 
     def __enter__(self) -> Recording:
         window = self._open_window()
-        self._windows.append(window)
+        self._windows.setdefault(get_ident(), []).append(window)
         return Recording._of(window)
 
     def __exit__(
@@ -121,7 +123,7 @@ class Record:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        window = self._windows.pop()
+        window = self._windows[get_ident()].pop()
         if window.is_own:  # a forked child leaves its parent's block
             window.finish()
 

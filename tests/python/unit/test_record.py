@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def test_recordings_can_be_nested() -> None:
             spin(0.05)
 
     assert 0 < inner.sample_count < outer.sample_count
+
+
+def test_one_block_can_be_entered_by_several_threads() -> None:
+    block = tachograph.record(interval_ms=1)
+    lengths: dict[float, float] = {}
+
+    def run(cpu_seconds: float) -> None:
+        with block as recording:
+            spin(cpu_seconds)
+        lengths[cpu_seconds] = recording.duration
+
+    threads = [threading.Thread(target=run, args=(0.05 * n,)) for n in (4, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(length >= asked for asked, length in lengths.items())
 
 
 def test_native_and_source_can_be_left_out() -> None:
