@@ -58,7 +58,7 @@ pub(crate) struct Sight {
 /// What makes a thread look besides the tick.
 #[derive(Debug)]
 enum Source {
-    Trap(TrapEvent),
+    Trap(#[expect(dead_code, reason = "kept for its drop, which ends the event")] TrapEvent),
     Timer(#[expect(dead_code, reason = "kept for its drop, which deletes the timer")] CpuTimer),
 }
 
@@ -84,6 +84,13 @@ impl Sight {
     fn owe(&mut self, used: u64, interval_ns: u64) {
         let limit = interval_ns.saturating_mul(2).cast_signed();
         self.owed_ns = self.owed_ns.saturating_add_unsigned(used).clamp(-limit, limit);
+    }
+}
+
+impl Drop for Sight {
+    /// The handler forgets the event before it is closed.
+    fn drop(&mut self) {
+        self.thread.slot.trap.clear();
     }
 }
 
@@ -118,7 +125,13 @@ impl Looker {
         let first = jittered(&mut self.random, self.plan.interval_ns);
         sight.source = match self.plan.trigger {
             Trigger::Tick => None,
-            Trigger::Perf => TrapEvent::start(tid, ticket, first).ok().map(Source::Trap),
+            Trigger::Perf => {
+                let event = TrapEvent::start(tid, ticket, first).ok();
+                if let Some(event) = &event {
+                    sight.thread.slot.trap.set(event, self.plan.interval_ns);
+                }
+                event.map(Source::Trap)
+            }
             Trigger::CpuTimer => {
                 CpuTimer::start(tid, SAMPLE_SIGNAL, ticket, first, self.plan.interval_ns)
                     .ok()
@@ -136,13 +149,9 @@ impl Looker {
         };
         thread.cpu.store(cpu, Ordering::Release);
         thread.last_seen.store(now, Ordering::Release);
-        match &sight.source {
+        if let Some(Source::Timer(_)) = &sight.source {
             // The timer fires by itself; all it needs is the clock above.
-            Some(Source::Timer(_)) => return Outcome::Alive,
-            Some(Source::Trap(event)) => {
-                event.set_period(jittered(&mut self.random, self.plan.interval_ns));
-            }
-            None => {}
+            return Outcome::Alive;
         }
         let used = cpu.saturating_sub(sight.cpu);
         sight.owe(used, self.plan.interval_ns);

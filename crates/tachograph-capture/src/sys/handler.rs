@@ -199,6 +199,9 @@ fn capture(
     registers: &Interrupted,
 ) {
     sample.time = clock::monotonic();
+    if sample.kind == Kind::Perf {
+        slot.trap.vary(&mut inside.traps);
+    }
     let native = native.filter(|_| WANT_NATIVE.load(Ordering::Relaxed));
     let python = PYTHON.get();
     let (state, has_gil) = python.map_or((0, false), PythonEntry::own_state);

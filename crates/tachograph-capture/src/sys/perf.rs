@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use perf_event_open_sys::{self as perf, bindings};
 
@@ -55,13 +56,9 @@ impl TrapEvent {
         Ok(Self { event })
     }
 
-    /// Changes the period, so that it never stays in step with the program.
-    pub(crate) fn set_period(&self, period_ns: u64) {
-        // The binding passes the number itself, the kernel wants its address.
-        const SET_PERIOD: libc::c_ulong = 0x4008_2404;
-        // SAFETY: the descriptor is a performance event; `period_ns` lives
-        // until the call returns.
-        unsafe { libc::ioctl(self.event.as_raw_fd(), SET_PERIOD, &raw const period_ns) };
+    /// What the thread's own handler may change of the event.
+    pub(crate) fn number(&self) -> i32 {
+        self.event.as_raw_fd()
     }
 
     /// Stops trapping; what is on its way still arrives.
@@ -76,6 +73,56 @@ impl Drop for TrapEvent {
     /// and the event lives as long as one is open.
     fn drop(&mut self) {
         self.disable();
+    }
+}
+
+/// A thread's event as its handler knows it: the descriptor plus one, so that
+/// zeroed memory means none.
+#[derive(Debug)]
+pub(crate) struct TrapHandle {
+    number: AtomicI32,
+    period_ns: AtomicU64,
+}
+
+impl TrapHandle {
+    /// Lets the handler reach `event`, whose period is `period_ns` on average.
+    pub(crate) fn set(&self, event: &TrapEvent, period_ns: u64) {
+        self.period_ns.store(period_ns, Ordering::Release);
+        self.number.store(event.number() + 1, Ordering::Release);
+    }
+
+    /// The event is about to be closed.
+    pub(crate) fn clear(&self) {
+        self.number.store(0, Ordering::Release);
+    }
+
+    /// Draws a new period every eighth trap, so that looks never stay in step
+    /// with the program. Done right after a trap: a new period starts the count
+    /// anew, and at any other moment the part already counted would be lost.
+    /// On every trap it would cost as much as the trap itself.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn vary(&self, state: &mut (u64, u64)) {
+        let (traps, random) = state;
+        *traps = traps.wrapping_add(1);
+        let number = self.number.load(Ordering::Acquire);
+        if *traps % 8 != 1 || number == 0 {
+            return;
+        }
+        // One step of a xorshift generator; any start but zero will do.
+        let mut x = if *random == 0 { self.period_ns.as_ptr() as u64 } else { *random };
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        *random = x;
+        let period = self.period_ns.load(Ordering::Acquire);
+        let varied = period / 2 + x % period.max(1);
+        // The binding passes the number itself, the kernel wants its address.
+        const SET_PERIOD: libc::c_ulong = 0x4008_2404;
+        // SAFETY: on a performance event the kernel reads one word at the given
+        // address, which lives until the call returns; any other descriptor
+        // refuses the request.
+        unsafe { libc::ioctl(number - 1, SET_PERIOD, &raw const varied) };
     }
 }
 

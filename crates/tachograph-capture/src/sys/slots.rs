@@ -12,6 +12,7 @@ use tachograph_probe::ring::Ring;
 use tachograph_probe::walk::RawFrame;
 
 use super::native_unwind;
+use super::perf::TrapHandle;
 
 /// Most entries a stack can have in a slot: frames plus eval-loop markers.
 pub(crate) const MAX_ENTRIES: usize = 2048;
@@ -37,6 +38,8 @@ pub(crate) struct Slot {
     pub(crate) unless_waiting: AtomicBool,
     /// A handler is at work in this slot.
     pub(crate) busy: AtomicBool,
+    /// The performance event that traps this thread.
+    pub(crate) trap: TrapHandle,
     /// Stacks that could not be read as one piece.
     pub(crate) unreadable: AtomicU64,
     /// Samples left out because the thread stood in a finished wait.
@@ -62,6 +65,8 @@ pub(crate) struct Inside {
     pub(crate) task: u64,
     /// The thread object has been reported.
     pub(crate) introduced: bool,
+    /// Traps so far, and the state of the numbers their periods are drawn from.
+    pub(crate) traps: (u64, u64),
     /// Native frames of this sample.
     pub(crate) frames: [native_unwind::NativeRaw; MAX_NATIVE],
 }
