@@ -20,51 +20,51 @@ or profile between two points::
 
 from __future__ import annotations
 
-from ._cpu import Profiler, is_active, start, stats, stop
-from ._lazy import lazy
-from ._native import __version__
-from ._threads import ThreadProfiler, register_thread, unregister_thread
-from ._unwinding import (
+from ._doors.cpu import Profiler, is_active, start, stats, stop
+from ._doors.threads import ThreadProfiler, register_thread, unregister_thread
+from ._doors.unwinding import (
     capture_native_stack,
     native_unwinding_available,
     native_unwinding_enabled,
     set_native_unwinding,
 )
+from ._lazy import lazy
+from ._native import __version__
 from .exceptions import RecordingError, TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import exceptions, output
-    from ._aggregated import AggregatedProfile
-    from ._decorators import profile
-    from ._model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
-    from ._profile import Profile
-    from ._record import record
-    from ._recording import Recording, open
-    from ._rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
-    from ._samples import Frame, Sample
+    from ._data.aggregated import AggregatedProfile
+    from ._data.model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
+    from ._data.profile import Profile
+    from ._data.recording import Recording, open
+    from ._data.rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
+    from ._data.samples import Frame, Sample
+    from ._doors.decorator import profile
+    from ._doors.record import record
 else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "AggregatedProfile": "_aggregated",
-            "AggregatedStack": "_model",
-            "Frame": "_samples",
-            "FunctionRow": "_rows",
-            "LineRow": "_rows",
-            "NativeFrame": "_model",
-            "Note": "_rows",
-            "Place": "_rows",
-            "Profile": "_profile",
-            "ProfilerStats": "_model",
-            "Recording": "_recording",
-            "Sample": "_samples",
-            "StackTrace": "_model",
-            "TaskRow": "_rows",
-            "ThreadRow": "_rows",
-            "open": "_recording",
-            "profile": "_decorators",
-            "record": "_record",
+            "AggregatedProfile": "_data.aggregated",
+            "AggregatedStack": "_data.model",
+            "Frame": "_data.samples",
+            "FunctionRow": "_data.rows",
+            "LineRow": "_data.rows",
+            "NativeFrame": "_data.model",
+            "Note": "_data.rows",
+            "Place": "_data.rows",
+            "Profile": "_data.profile",
+            "ProfilerStats": "_data.model",
+            "Recording": "_data.recording",
+            "Sample": "_data.samples",
+            "StackTrace": "_data.model",
+            "TaskRow": "_data.rows",
+            "ThreadRow": "_data.rows",
+            "open": "_data.recording",
+            "profile": "_doors.decorator",
+            "record": "_doors.record",
         },
         ("output",),
     )

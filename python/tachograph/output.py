@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._aggregated import AggregatedProfile
-    from ._profile import Profile
+    from ._data.aggregated import AggregatedProfile
+    from ._data.profile import Profile
 
 __all__ = [
     "aggregated_to_collapsed",

@@ -129,7 +129,7 @@ def test_an_unwritable_path_is_refused_at_start(
     def refuse(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tachograph._paths.os.open", refuse)
+    monkeypatch.setattr("tachograph._doors.paths.os.open", refuse)
     with pytest.raises(PermissionError, match=r"cannot write to .*out\.json.*writable"):
         tachograph.start(output_path=tmp_path / "out.json")
     assert not tachograph.is_active()

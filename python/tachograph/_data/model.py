@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._samples import Frame
+from .samples import Frame
 
 __all__ = [
     "AggregatedStack",

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ._model import AggregatedStack
-from ._native import Recording as NativeRecording
-from ._samples import Frame, Sample
+from .._native import Recording as NativeRecording
+from .model import AggregatedStack
+from .samples import Frame, Sample
 
 if TYPE_CHECKING:
-    from ._native import _SampleColumns
+    from .._native import _SampleColumns
 
 
 def samples_of(recording: NativeRecording) -> list[Sample]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ._recording import Recording
-from ._samples import Sample
+from .recording import Recording
+from .samples import Sample
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from ._aggregated import AggregatedProfile
-    from ._native import Recording as NativeRecording
-    from ._types import Format
+    from .._native import Recording as NativeRecording
+    from .._types import Format
+    from .aggregated import AggregatedProfile
 
 __all__ = ["Profile"]
 
@@ -71,7 +71,7 @@ class Profile:
             recorded = self.__dict__.get("_recorded")
             if name != "samples" or recorded is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            from ._columns import samples_of
+            from .columns import samples_of
 
             self.samples = samples_of(recorded._native)
             # Compared with `samples` before an export, to notice a change.
@@ -92,7 +92,7 @@ class Profile:
         recorded: Recording | None = self.__dict__.get("_recorded")
         if recorded is not None and not self._is_changed():
             return recorded
-        from ._columns import recording_of
+        from .columns import recording_of
 
         return Recording._of(
             recording_of(
@@ -145,8 +145,8 @@ class Profile:
 
     def aggregate(self) -> AggregatedProfile:
         """Return the profile with equal stacks of a thread counted together."""
-        from ._aggregated import AggregatedProfile
-        from ._columns import aggregated_stacks_of
+        from .aggregated import AggregatedProfile
+        from .columns import aggregated_stacks_of
 
         return AggregatedProfile(
             start_time=self.start_time,
@@ -161,13 +161,13 @@ class Profile:
 
     def to_speedscope(self) -> dict[str, Any]:
         """Return the profile as Speedscope reads it, ready for ``json.dump``."""
-        from . import output
+        from .. import output
 
         return output.to_speedscope(self)
 
     def to_collapsed(self) -> str:
         """Return one line per distinct stack, for flame graph scripts."""
-        from . import output
+        from .. import output
 
         return output.to_collapsed(self)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import _native
+from .. import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._model import NativeFrame
+    from .._data.model import NativeFrame
 
 _DEEPEST = 256
 _UNAVAILABLE = (
@@ -49,7 +49,7 @@ def capture_native_stack() -> list[NativeFrame]:
     """
     if not native_unwinding_available():
         raise RuntimeError(_UNAVAILABLE)
-    from ._model import NativeFrame
+    from .._data.model import NativeFrame
 
     return [
         NativeFrame(ip, symbol, filename, offset, bool(symbol))

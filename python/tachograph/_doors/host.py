@@ -60,5 +60,6 @@ def roots() -> tuple[str, str, list[str], list[str]]:
         for entry in sys.path
         if os.path.basename(entry.rstrip(os.sep)) in ("site-packages", "dist-packages")
     ]
-    packages.append(os.path.dirname(os.path.abspath(__file__)))
+    own_package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    packages.append(own_package)
     return working_directory, os.path.abspath(script) if script else "", list(libraries), packages

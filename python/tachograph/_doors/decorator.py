@@ -6,11 +6,11 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, overload
 
-from . import _unwinding
-from ._decorate import Calls, inside
-from ._settings import Settings
-from ._types import Mode, P, R, Trigger
-from ._window import Window
+from .._types import Mode, P, R, Trigger
+from . import unwinding
+from .calls import Calls, inside
+from .settings import Settings
+from .window import Window
 
 
 @overload
@@ -68,7 +68,7 @@ def profile(
     )
 
     def open_window() -> Window:
-        settings.native = _unwinding.native_unwinding_enabled()
+        settings.native = unwinding.native_unwinding_enabled()
         return Window(settings, output_path)
 
     def decorate(decorated: Callable[P, R]) -> Callable[P, R]:

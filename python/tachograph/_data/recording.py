@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from ._native import Recording as NativeRecording
-from .exceptions import TachographError
+from .._native import Recording as NativeRecording
+from ..exceptions import TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from ._profile import Profile
-    from ._rows import FunctionRow, LineRow, Note, TaskRow, ThreadRow
-    from ._types import Format, Measure
-    from ._window import Window
+    from .._doors.window import Window
+    from .._types import Format, Measure
+    from .profile import Profile
+    from .rows import FunctionRow, LineRow, Note, TaskRow, ThreadRow
 
 __all__ = ["Recording", "open"]
 
@@ -106,7 +106,7 @@ class Recording:
     @property
     def notes(self) -> list[Note]:
         """What a reader should know, in order of time."""
-        from ._rows import Note
+        from .rows import Note
 
         return [Note(time / 1e9, warning, text) for time, warning, text in self._native.notes()]
 
@@ -118,7 +118,7 @@ class Recording:
     @property
     def profile(self) -> Profile:
         """The samples as plain objects, as ``stop()`` returns them."""
-        from ._profile import Profile
+        from .profile import Profile
 
         return Profile._of(self._native)
 
@@ -142,7 +142,7 @@ class Recording:
             measure: ``"cpu"`` or ``"wall"`` nanoseconds, or ``"samples"``; by
                 default the time that was sampled.
         """
-        from ._rows import FunctionRow
+        from .rows import FunctionRow
 
         return [FunctionRow(*row) for row in self._native.functions(measure)]
 
@@ -152,13 +152,13 @@ class Recording:
         Args:
             measure: As for ``functions()``.
         """
-        from ._rows import LineRow
+        from .rows import LineRow
 
         return [LineRow(*row) for row in self._native.lines(measure)]
 
     def threads(self) -> list[ThreadRow]:
         """Return what each thread was up to, the busiest first."""
-        from ._rows import Place, ThreadRow
+        from .rows import Place, ThreadRow
 
         return [
             ThreadRow(*row[:-1], None if row[-1] is None else Place(*row[-1]))
@@ -167,7 +167,7 @@ class Recording:
 
     def tasks(self) -> list[TaskRow]:
         """Return what each asyncio task took, the longest first."""
-        from ._rows import TaskRow
+        from .rows import TaskRow
 
         return [TaskRow(*row) for row in self._native.tasks()]
 

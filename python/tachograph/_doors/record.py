@@ -8,11 +8,11 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, overload
 
-from ._decorate import Calls, inside
-from ._recording import Recording
-from ._settings import Settings
-from ._types import Mode, P, R, Trigger
-from ._window import Window
+from .._data.recording import Recording
+from .._types import Mode, P, R, Trigger
+from .calls import Calls, inside
+from .settings import Settings
+from .window import Window
 
 
 @overload

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
 
-from . import output
-from ._columns import recording_of
-from ._model import AggregatedStack
-from ._recording import Recording
-from ._samples import Sample
+from .. import output
+from .columns import recording_of
+from .model import AggregatedStack
+from .recording import Recording
+from .samples import Sample
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._types import Format
+    from .._types import Format
 
 __all__ = ["AggregatedProfile"]
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from _thread import RLock
 
-from . import _unwinding
+from . import unwinding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from ._model import ProfilerStats
-    from ._profile import Profile
-    from ._settings import Settings
-    from ._types import Mode, Trigger
-    from ._window import Window
+    from .._data.model import ProfilerStats
+    from .._data.profile import Profile
+    from .._types import Mode, Trigger
+    from .settings import Settings
+    from .window import Window
 
 _lock = RLock()
 _door: Window | None = None
@@ -61,7 +61,7 @@ def start(
         >>> total = sum(i * i for i in range(1_000_000))
         >>> profile = tachograph.stop()
     """
-    from ._settings import Settings
+    from .settings import Settings
 
     settings = Settings(
         interval_ms=interval_ms,
@@ -69,7 +69,7 @@ def start(
         mode=mode,
         trigger=trigger,
         max_depth=max_depth,
-        native=_unwinding.native_unwinding_enabled(),
+        native=unwinding.native_unwinding_enabled(),
     )
     _open_door(settings, output_path)
 
@@ -102,7 +102,7 @@ def stats() -> ProfilerStats | None:
     figures = None if window is None else window.stats()
     if figures is None:
         return None
-    from ._model import ProfilerStats
+    from .._data.model import ProfilerStats
 
     collected, dropped, duration_ns, cost, _ = figures
     return ProfilerStats(
@@ -135,7 +135,7 @@ class Profiler:
         trigger: Trigger = "auto",
         max_depth: int = 512,
     ) -> None:
-        from ._settings import Settings
+        from .settings import Settings
 
         self._settings = Settings(
             interval_ms=interval_ms,
@@ -149,7 +149,7 @@ class Profiler:
         self._profile: Profile | None = None
 
     def __enter__(self) -> Profiler:
-        self._settings.native = _unwinding.native_unwinding_enabled()
+        self._settings.native = unwinding.native_unwinding_enabled()
         self._window = _open_door(self._settings, self._output_path)
         return self
 
@@ -177,7 +177,7 @@ class Profiler:
 def _open_door(settings: Settings, output_path: str | PathLike[str] | None) -> Window:
     """Open the one window that ``start()`` and ``Profiler`` have between them."""
     global _door
-    from ._window import Window
+    from .window import Window
 
     with _lock:
         if _door is not None:
@@ -188,7 +188,7 @@ def _open_door(settings: Settings, output_path: str | PathLike[str] | None) -> W
 
 def _profile_of(window: Window) -> Profile:
     recording = window.finish()  # first, so that what follows is not recorded
-    from ._profile import Profile
+    from .._data.profile import Profile
 
     return Profile._of(recording)
 

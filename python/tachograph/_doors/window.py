@@ -12,21 +12,21 @@ import os
 import sys
 from _thread import RLock
 
-from . import _host
-from ._native import Client, format_of
-from ._paths import writable_path
-from .exceptions import TachographError
+from .._native import Client, format_of
+from ..exceptions import TachographError
+from . import host
+from .paths import writable_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ._native import Recording as NativeRecording
-    from ._native import _Stats
-    from ._settings import Settings
+    from .._native import Recording as NativeRecording
+    from .._native import _Stats
+    from .settings import Settings
 
 _MB = 1 << 20
-_OWN_FOLDER = os.path.dirname(__file__) + os.sep
+_OWN_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _lock = RLock()
 _open_windows: dict[int, Window] = {}
@@ -67,10 +67,10 @@ class Window:
             path=self.path if self._format == "tacho" else None,
             memory_limit_bytes=settings.memory_limit_mb * _MB,
             source=settings.source,
-            python=_host.python_facts(),
-            command=_host.command(),
-            roots=_host.roots(),
-            thread_names=_host.thread_names(),
+            python=host.python_facts(),
+            command=host.command(),
+            roots=host.roots(),
+            thread_names=host.thread_names(),
         )
         _remember(self)
 
@@ -101,7 +101,7 @@ class Window:
             )
         with self._finishing:
             if self._finished is None:
-                names = _host.thread_names()
+                names = host.thread_names()
                 self._finished, file_error = self._client.finish(names)
                 _forget(self)
                 self._deliver(self._finished, file_error)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from ._types import P, R
-    from ._window import Window
+    from .._types import P, R
+    from .window import Window
 
 
 class Calls:

@@ -1,0 +1,1 @@
+"""What a session leaves: recordings, profiles and the rows they answer with."""
