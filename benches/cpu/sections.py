@@ -84,7 +84,7 @@ def accuracy(quick: bool, _: Sequence[str]) -> list[Row]:
     rows: list[Row] = []
     lines = []
     runs, seconds = (3, 1.5) if quick else (5, 3.0)
-    for case in ("split", "short functions", "by thread", "c calls"):
+    for case in ("split", "short functions", "by thread", "c calls", "kernel"):
         for trigger in ("tick",) if quick else ("tick", "perf", "cpu-timer"):
             errors = errors_of(case, trigger, seconds, runs)
             if errors is None:

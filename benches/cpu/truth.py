@@ -23,6 +23,7 @@ import beat  # noqa: E402
 import by_thread  # noqa: E402
 import c_calls  # noqa: E402
 import foreign_threads  # noqa: E402
+import kernel_time  # noqa: E402
 import raw_poll  # noqa: E402
 import short_functions  # noqa: E402
 import sleep_mix  # noqa: E402
@@ -81,6 +82,9 @@ CASES: dict[str, Callable[[str, float], float]] = {
     "by thread": thread_error,
     "c calls": lambda t, s: by_function(
         lambda: c_calls.run(s), c_calls.NAMES, interval_ms=1, trigger=t
+    ),
+    "kernel": lambda t, s: by_function(
+        lambda: kernel_time.run(s), kernel_time.NAMES, interval_ms=1, trigger=t
     ),
     "beat 1 ms at 1 ms": lambda t, s: by_function(
         lambda: beat.run(s, 1.0), beat.NAMES, interval_ms=1, trigger=t

@@ -13,6 +13,7 @@ from typing import Any
 import beat
 import by_thread
 import c_calls
+import kernel_time
 import pytest
 import short_functions
 import sleep_mix
@@ -84,6 +85,14 @@ def test_c_calls_beside_python(trigger: str) -> None:
 
     count = sum(counts_by_function(profile, c_calls.NAMES).values())
     check(truth, weight_by_function(profile, c_calls.NAMES), count, bias=0.015)
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_work_inside_the_kernel(trigger: str) -> None:
+    truth, profile = recorded(lambda: kernel_time.run(1.5), trigger=trigger)
+
+    count = sum(counts_by_function(profile, kernel_time.NAMES).values())
+    check(truth, weight_by_function(profile, kernel_time.NAMES), count, bias=0.03)
 
 
 def test_work_on_a_beat_of_ten_milliseconds_sampled_every_ten() -> None:

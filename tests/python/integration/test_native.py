@@ -82,7 +82,8 @@ def test_native_frames_stand_below_the_python_frame_that_called_them(part: str) 
         merged += bool(below) and all(frame.is_native for frame in below)
         library = native_hot.LIBRARIES.get(part, "")
         named += any(library in Path(frame.filename).name for frame in below)
-    assert inside > 150
+    # A thread that stands in a system call while it waits for a processor is not counted.
+    assert inside > (80 if part == "stat" else 150)
     # stat and sort also spend time in the interpreter's own call plumbing, which is left out.
     fewest = 0.5 if part in ("stat", "sort") else 0.85
     assert merged > fewest * inside

@@ -150,21 +150,27 @@ def test_three_hundred_threads_are_all_recorded() -> None:
 
 
 def test_threads_that_start_and_die_leave_true_samples() -> None:
-    rounds = rounds_per_ms() * 2
+    rounds = rounds_per_ms() * 10
+    spent: list[int] = []
+
+    def worker() -> None:
+        spin(rounds)
+        spent.append(time.thread_time_ns())
 
     tachograph.start(interval_ms=1)
-    for number in range(300):
-        thread = threading.Thread(target=spin, args=(rounds,), name=f"brief-{number}")
+    for number in range(60):
+        thread = threading.Thread(target=worker, name=f"brief-{number}")
         thread.start()
         thread.join()
     profile = tachograph.stop()
 
     brief = [s for s in profile.samples if (s.thread_name or "").startswith("brief-")]
     stacks = [stack for stack in map(python_stack, brief) if stack[0][1]]
-    assert len(brief) > 150
     # Before its first and after its last Python frame a thread is in C alone.
-    assert len(stacks) > 0.8 * len(brief)
+    assert len(stacks) > 0.9 * len(brief)
     assert {short(stack[0][0]) for stack in stacks} == {"_bootstrap"}
+    # Two periods of ten may pass before a thread is found, but none of its CPU time is lost.
+    assert sum(sample.weight_ns for sample in brief) > 0.85 * sum(spent)
 
 
 def test_stop_may_be_called_from_another_thread_than_start() -> None:
