@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use rustc_hash::FxHashMap;
+
 use super::label::{escape, fit};
 use crate::analyze::{FlameBox, Origin, Tree, flame_boxes, frame_name, place_name, tree};
 use crate::export::format::{count, percent, weight};
-use crate::{Measure, Profile};
+use crate::{Frame, Measure, Profile, StringId};
 
 /// Height of a row, its gap included.
 pub(super) const ROW: usize = 20;
@@ -23,6 +25,7 @@ const MOST_BOXES: usize = 6000;
 pub(super) struct Chart<'a> {
     profile: &'a Profile,
     measure: Measure,
+    lowest_lines: FxHashMap<(StringId, StringId), u32>,
     tree: Tree,
     boxes: Vec<FlameBox>,
     narrowest: u64,
@@ -46,6 +49,7 @@ impl<'a> Chart<'a> {
         Self {
             profile,
             measure,
+            lowest_lines: lowest_lines(profile),
             tree,
             boxes,
             narrowest,
@@ -61,11 +65,7 @@ impl<'a> Chart<'a> {
 
     /// Writes every box, the whole first, root at the bottom.
     pub(super) fn write(&self, out: &mut String, top: usize, width: f64) {
-        let scale = if self.whole == 0 {
-            0.0
-        } else {
-            (width - 2.0 * MARGIN) / self.whole as f64
-        };
+        let scale = if self.whole == 0 { 0.0 } else { (width - 2.0 * MARGIN) / self.whole as f64 };
         for shown in &self.boxes {
             let y = top + (self.deepest - shown.depth) * ROW;
             let x = MARGIN + shown.start as f64 * scale;
@@ -100,23 +100,23 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// Where the function begins, or the lowest line seen of it; 0 when unknown.
+    fn first_line(&self, frame: &Frame) -> u32 {
+        if frame.first_line > 0 {
+            return frame.first_line;
+        }
+        let function = (frame.function, frame.file);
+        self.lowest_lines.get(&function).copied().unwrap_or(0)
+    }
+
     fn describe(&self, shown: &FlameBox) -> Text {
         let node = &self.tree.nodes[shown.node];
-        let value = |amount| {
-            format!(
-                "{} · {}",
-                weight(self.measure, amount),
-                percent(amount, self.whole)
-            )
-        };
+        let value =
+            |amount| format!("{} · {}", weight(self.measure, amount), percent(amount, self.whole));
         let total = format!("total {}", value(shown.weight));
         if shown.folded > 0 {
             let below = percent(self.narrowest, self.whole.max(1));
-            let below = if below == "0.0 %" {
-                "0.1 %".to_owned()
-            } else {
-                below
-            };
+            let below = if below == "0.0 %" { "0.1 %".to_owned() } else { below };
             return Text {
                 class: "f",
                 name: format!("{} narrow calls", count(shown.folded as u64)),
@@ -126,9 +126,7 @@ impl<'a> Chart<'a> {
             };
         }
         let own = format!("self {}", value(node.self_weight));
-        let Some(frame) = node
-            .frame
-            .and_then(|id| self.profile.tables.frames.get(id.index()))
+        let Some(frame) = node.frame.and_then(|id| self.profile.tables.frames.get(id.index()))
         else {
             return Text {
                 class: "a",
@@ -141,10 +139,9 @@ impl<'a> Chart<'a> {
         let origin = Origin::of(self.profile, frame);
         let file = self.profile.text(frame.file);
         let file = place_name(&self.profile.meta.roots, frame.kind, file);
-        let line = if frame.first_line > 0 {
-            format!(":{}", frame.first_line)
-        } else {
-            String::new()
+        let line = match self.first_line(frame) {
+            0 => String::new(),
+            line => format!(":{line}"),
         };
         let place = if file.is_empty() {
             origin.title().to_owned()
@@ -159,6 +156,19 @@ impl<'a> Chart<'a> {
             own,
         }
     }
+}
+
+/// The lowest line seen of every function whose own first line is unknown: a
+/// profile made from another tool's stacks knows only lines that were running.
+fn lowest_lines(profile: &Profile) -> FxHashMap<(StringId, StringId), u32> {
+    let mut lowest = FxHashMap::default();
+    for frame in &profile.tables.frames {
+        if frame.first_line == 0 && frame.line > 0 {
+            let line = lowest.entry((frame.function, frame.file)).or_insert(frame.line);
+            *line = frame.line.min(*line);
+        }
+    }
+    lowest
 }
 
 /// What a box says: the lines of its tooltip.
@@ -192,5 +202,23 @@ pub(super) fn class(origin: Origin) -> &'static str {
         Origin::Native => "n",
         Origin::Kernel => "k",
         Origin::Label => "l",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_whose_start_is_unknown_shows_its_lowest_line() {
+        let profile = Profile::from_stacks(&[
+            (0, 10, &[("main", "a.py", 14)]),
+            (10, 10, &[("main", "a.py", 12)]),
+        ]);
+
+        let mut out = String::new();
+        Chart::new(&profile, Measure::CpuTime).write(&mut out, 0, 1200.0);
+
+        assert!(out.contains("<title>main\na.py:12 · "), "{out}");
     }
 }

@@ -8,6 +8,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const HTML = "http://www.w3.org/1999/xhtml";
   const MARGIN = 16, ROW = 20, PADDING = 5, NARROWEST = 24, TOOLS = 360;
+  const TIP = 560, MOST_LINES = 8;
   const root = document.currentScript.ownerSVGElement;
   const alone = document.documentElement === root;
   const head = root.querySelector(".head");
@@ -23,12 +24,14 @@
     const file = place.includes(" · ") ? place.replace(/ · [^·]*$/, "").replace(/:\d+$/, "") : "";
     const { d, x, w } = element.dataset;
     return { element, name, place, total, own, file, d: Number(d), x: Number(x), w: Number(w),
-      folded: element.classList.contains("f"), shown: true, left: 0, wide: 0 };
+      folded: element.classList.contains("f"), inside: true, shown: true, left: 0, wide: 0 };
   });
-  const pageTitle = root.querySelector("title");
-  if (alone) {
-    document.title = pageTitle.textContent;
+  if (!alone) {
+    // Inside a page the title would be a tooltip over everything; it stays a name.
+    const pageTitle = root.querySelector("title");
+    root.setAttribute("aria-label", pageTitle.textContent);
     pageTitle.remove();
+    root.style.overflow = "visible"; // a tooltip may be higher than the chart
   }
   if (boxes.length === 0) return;
 
@@ -59,6 +62,25 @@
       short += letter;
     }
     return [...short].length < 2 ? "" : short + "…";
+  }
+
+  /** `text` in lines that are at most `room` wide; only very long ones end in "…". */
+  function wrap(text, room) {
+    const lines = [""];
+    let used = 0;
+    for (const letter of text) {
+      used += charWidth(letter);
+      if (used > room) {
+        if (lines.length === MOST_LINES) {
+          lines[MOST_LINES - 1] += "…";
+          break;
+        }
+        lines.push("");
+        used = charWidth(letter);
+      }
+      lines[lines.length - 1] += letter;
+    }
+    return lines;
   }
 
   function amount(value) {
@@ -100,10 +122,10 @@
     const end = zoomed.x + zoomed.w;
     for (const box of boxes) {
       const above = box.d < zoomed.d && box.x <= zoomed.x && box.x + box.w >= end;
-      const inside = box.d >= zoomed.d && box.x >= zoomed.x && box.x + box.w <= end;
+      box.inside = box.d >= zoomed.d && box.x >= zoomed.x && box.x + box.w <= end;
       box.left = above ? MARGIN : MARGIN + (box.x - zoomed.x) * scale;
       box.wide = above ? width - 2 * MARGIN - 1 : Math.max(box.w * scale - 1, 0.3);
-      box.shown = above || (inside && box.w * scale > 0.2);
+      box.shown = above || (box.inside && box.w * scale > 0.2);
       box.element.style.display = box.shown ? "" : "none";
       if (!box.shown) continue;
       box.element.classList.toggle("above", above);
@@ -132,7 +154,7 @@
       const text = `${box.name}\n${box.place}`.toLowerCase();
       const hit = wanted !== "" && box.d > 0 && !box.folded && text.includes(wanted);
       box.element.classList.toggle("found", hit);
-      if (hit && box.shown && box.d >= zoomed.d) found.push(box);
+      if (hit && box.inside) found.push(box);
     }
     // A stack with several matches counts once: only outermost ones are added.
     found.sort((a, b) => a.x - b.x || a.d - b.d);
@@ -162,16 +184,19 @@
     if (zoomed !== boxes[0] && box.d >= zoomed.d) rows.push(["", `${percent(box.w, zoomed.w)} of the view`]);
     let wide = 0, line = 0;
     for (const [name, text] of rows.filter(([, text]) => text)) {
-      const row = make("text", tip, { x: 10, y: 19 + 17 * line++, class: name });
-      row.textContent = text.length > 120 ? `${text.slice(0, 119)}…` : text;
-      wide = Math.max(wide, row.getComputedTextLength());
+      for (const part of wrap(text, Math.min(TIP, width - 80))) {
+        const row = make("text", tip, { x: 10, y: 19 + 17 * line++, class: name });
+        row.textContent = part;
+        wide = Math.max(wide, row.getComputedTextLength());
+      }
     }
     const high = 17 * line + 12;
     back.setAttribute("width", wide + 20);
     back.setAttribute("height", high);
-    const floor = alone ? window.scrollY + window.innerHeight : height;
+    const ceiling = alone ? window.scrollY : 0;
+    const floor = alone ? window.scrollY + window.innerHeight : Infinity;
     const left = Math.max(4, Math.min(x + 14, width - wide - 26));
-    const top = y + 18 + high > floor ? Math.max(4, y - high - 10) : y + 18;
+    const top = y + 18 + high > floor ? Math.max(ceiling + 4, y - high - 10) : y + 18;
     tip.setAttribute("transform", `translate(${left} ${top})`);
   }
 
@@ -305,8 +330,11 @@
   function resize() {
     if (alone) {
       width = Math.max(480, document.documentElement.clientWidth || window.innerWidth);
+      // Never lower than the window: a tooltip below a low chart would be cut off.
+      const tall = Math.max(height, window.innerHeight);
       root.setAttribute("width", width);
-      root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      root.setAttribute("height", tall);
+      root.setAttribute("viewBox", `0 0 ${width} ${tall}`);
     }
     const legend = root.querySelector(".legend");
     const room = width - MARGIN - Number(legend.dataset.width) + 12;

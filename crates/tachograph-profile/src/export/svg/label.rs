@@ -20,21 +20,12 @@ pub(super) fn fit(name: &str, file: &str, width: f64) -> Label {
     }
     let name_width = text_width(name);
     if name_width > room {
-        return Label {
-            name: shorten(name, room),
-            file: String::new(),
-        };
+        return Label { name: shorten(name, room), file: String::new() };
     }
     let rest = room - name_width - 8.0;
-    let file = if file.is_empty() || rest < NARROWEST {
-        String::new()
-    } else {
-        shorten(file, rest)
-    };
-    Label {
-        name: name.to_owned(),
-        file,
-    }
+    let file =
+        if file.is_empty() || rest < NARROWEST { String::new() } else { shorten(file, rest) };
+    Label { name: name.to_owned(), file }
 }
 
 /// `text`, or its beginning and `…`; empty when not even two letters fit.
@@ -85,8 +76,12 @@ pub(super) fn escape(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            '\n' | '\t' | '\r' => safe.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
+            '\n' | '\t' | '\r' | '\u{2028}' | '\u{2029}' => safe.push(' '),
+            '\u{61c}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{200e}'
+            | '\u{200f}' => {
                 safe.push_str(&format!("\\u{{{:x}}}", letter as u32));
             }
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
@@ -104,10 +99,7 @@ mod tests {
     #[test]
     fn the_file_goes_first_when_room_is_short() {
         let wide = fit("decode", "data.py", 200.0);
-        assert_eq!(
-            (wide.name.as_str(), wide.file.as_str()),
-            ("decode", "data.py")
-        );
+        assert_eq!((wide.name.as_str(), wide.file.as_str()), ("decode", "data.py"));
 
         let narrow = fit("decode", "data.py", 60.0);
         assert_eq!((narrow.name.as_str(), narrow.file.as_str()), ("decode", ""));

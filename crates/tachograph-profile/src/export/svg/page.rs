@@ -102,7 +102,8 @@ fn facts(profile: &Profile) -> String {
     }
     facts.push(sampling(profile));
     if let Some(python) = &meta.python {
-        facts.push(format!("{} {}", python.implementation, python.version));
+        let python = format!("{} {}", python.implementation, python.version);
+        facts.push(python.trim().to_owned());
     }
     facts.join(" · ")
 }
