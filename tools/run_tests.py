@@ -2,7 +2,7 @@
 
 Lints, Rust tests, then one wheel, built once, on every interpreter of the
 machine: all tests on the main version, those that depend on the version on the
-others, and the stress programs on each.
+others, the flame graph in a browser, and the stress programs on each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 from pathlib import Path
 
+from browser import run_browser_tests
 from environments import install_wheel, test_environment, tool_environment
 from interpreters import Interpreter, find_interpreters, missing_minors, table
 from steps import ROOT, StepFailed, Steps, run
@@ -88,6 +89,8 @@ def run_all(steps: Steps, required_minors: int, stress_seconds: int) -> None:
     for interpreter, python in sorted(pythons, key=lambda pair: pair[0] != main):
         with steps.step(f"Python tests, {interpreter.name}"):
             run_pytest(python, everything=interpreter == main)
+    with steps.step("browser"):
+        run_browser_tests(tools, dict(pythons)[main])
     with steps.step("stress"):
         run_stress(pythons, stress_seconds)
 
