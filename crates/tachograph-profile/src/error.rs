@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The file could not be opened or read.
-    #[error("cannot read recording {path:?}")]
+    #[error("cannot read recording {path:?}; check the path")]
     Read {
         /// The file that was asked for.
         path: PathBuf,
@@ -17,9 +17,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The file could not be created or written.
-    #[error(
-        "cannot write {path:?}; free some room or choose another place, the profile is still in memory"
-    )]
+    #[error("cannot write {path:?}; {}, the profile is still in memory", remedy(source))]
     Write {
         /// The file that was asked for.
         path: PathBuf,
@@ -63,4 +61,19 @@ pub enum Error {
         /// What could have been asked for.
         known: String,
     },
+}
+
+/// What helps against a file that could not be written.
+fn remedy(source: &io::Error) -> &'static str {
+    use io::ErrorKind::{
+        IsADirectory, NotADirectory, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+        StorageFull,
+    };
+    match source.kind() {
+        StorageFull | QuotaExceeded => "free some room or choose another place",
+        NotFound | NotADirectory => "choose a directory that exists",
+        IsADirectory => "name a file in it",
+        PermissionDenied | ReadOnlyFilesystem => "choose a place that you may write to",
+        _ => "choose another place",
+    }
 }

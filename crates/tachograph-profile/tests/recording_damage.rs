@@ -140,7 +140,7 @@ fn a_missing_file_is_named() {
     let error = open("/nowhere/run.tacho".as_ref()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#"cannot read recording "/nowhere/run.tacho""#
+        r#"cannot read recording "/nowhere/run.tacho"; check the path"#
     );
 }
 

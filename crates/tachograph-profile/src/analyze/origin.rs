@@ -77,17 +77,12 @@ fn below<'a>(root: &str, file: &'a str) -> Option<&'a str> {
 
 /// The shortest part of `file` below one of `roots`: roots may be nested.
 fn below_any<'a>(roots: &[String], file: &'a str) -> Option<&'a str> {
-    roots
-        .iter()
-        .filter_map(|root| below(root, file))
-        .min_by_key(|rest| rest.len())
+    roots.iter().filter_map(|root| below(root, file)).min_by_key(|rest| rest.len())
 }
 
 /// The last part of a path.
 fn last_part(path: &str) -> &str {
-    path.rsplit('/')
-        .find(|part| !part.is_empty())
-        .unwrap_or(path)
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
 /// What to call the function of `frame`.
@@ -104,11 +99,7 @@ pub fn frame_name<'a>(profile: &'a Profile, frame: &Frame) -> Cow<'a, str> {
         .mapping
         .and_then(|id| profile.tables.mappings.get(id.index()))
         .map_or("", |mapping| profile.text(mapping.path));
-    let object = if mapping.is_empty() {
-        profile.text(frame.file)
-    } else {
-        mapping
-    };
+    let object = if mapping.is_empty() { profile.text(frame.file) } else { mapping };
     match (object.is_empty(), frame.address) {
         (true, 0) => Cow::Borrowed("<unknown>"),
         (true, address) => Cow::Owned(format!("{address:#x}")),
@@ -138,14 +129,14 @@ pub fn place_name<'a>(roots: &Roots, kind: FrameKind, file: &'a str) -> &'a str 
     if kind != FrameKind::Python {
         return last_part(file);
     }
+    if let Some(module) = file.strip_prefix("<frozen ").and_then(|rest| rest.strip_suffix('>')) {
+        return module;
+    }
     below_any(&roots.site_packages, file)
         .or_else(|| below_any(&roots.standard_library, file))
         .or_else(|| below(&roots.working_directory, file))
         .or_else(|| {
-            let folder = roots
-                .script
-                .rsplit_once('/')
-                .map_or("", |(folder, _)| folder);
+            let folder = roots.script.rsplit_once('/').map_or("", |(folder, _)| folder);
             below(folder, file)
         })
         .unwrap_or(file)
@@ -174,18 +165,9 @@ mod tests {
         let of = |file| Origin::of_file(&roots, file);
 
         assert_eq!(of("/home/ada/job/train.py"), Origin::Own);
-        assert_eq!(
-            of("/py/lib/python3.12/json/decoder.py"),
-            Origin::StandardLibrary
-        );
-        assert_eq!(
-            of("/py/lib/python3.12/site-packages/x/y.py"),
-            Origin::Package
-        );
-        assert_eq!(
-            of("/home/ada/job/.venv/lib/site-packages/x.py"),
-            Origin::Package
-        );
+        assert_eq!(of("/py/lib/python3.12/json/decoder.py"), Origin::StandardLibrary);
+        assert_eq!(of("/py/lib/python3.12/site-packages/x/y.py"), Origin::Package);
+        assert_eq!(of("/home/ada/job/.venv/lib/site-packages/x.py"), Origin::Package);
         assert_eq!(of("<frozen importlib._bootstrap>"), Origin::StandardLibrary);
         assert_eq!(of("<string>"), Origin::Package);
     }
@@ -195,17 +177,12 @@ mod tests {
         let roots = roots();
         let name = |file| place_name(&roots, FrameKind::Python, file);
 
-        assert_eq!(
-            name("/home/ada/job/.venv/lib/site-packages/a/b.py"),
-            "a/b.py"
-        );
+        assert_eq!(name("/home/ada/job/.venv/lib/site-packages/a/b.py"), "a/b.py");
         assert_eq!(name("/home/ada/tools/run.py"), "run.py");
         assert_eq!(name("/home/ada/jobs/x.py"), "/home/ada/jobs/x.py");
         assert_eq!(name("<string>"), "<string>");
-        assert_eq!(
-            place_name(&roots, FrameKind::Native, "/usr/lib/libz.so.1"),
-            "libz.so.1"
-        );
+        assert_eq!(name("<frozen importlib._bootstrap>"), "importlib._bootstrap");
+        assert_eq!(place_name(&roots, FrameKind::Native, "/usr/lib/libz.so.1"), "libz.so.1");
     }
 
     #[test]
@@ -220,12 +197,7 @@ mod tests {
     fn a_native_frame_without_a_symbol_is_called_by_its_address() {
         let mut tables = Interner::default();
         let path = tables.string("/usr/lib/libz.so.1");
-        let mapping = tables.mapping(Mapping {
-            path,
-            build_id: StringId(0),
-            start: 0,
-            end: 4096,
-        });
+        let mapping = tables.mapping(Mapping { path, build_id: StringId(0), start: 0, end: 4096 });
         let mut frame = Frame {
             function: StringId(0),
             file: StringId(0),
@@ -235,10 +207,7 @@ mod tests {
             mapping: Some(mapping),
             address: 0x1234,
         };
-        let profile = Profile {
-            tables: tables.into_tables(),
-            ..Profile::default()
-        };
+        let profile = Profile { tables: tables.into_tables(), ..Profile::default() };
 
         assert_eq!(frame_name(&profile, &frame), "libz.so.1+0x1234");
         frame.mapping = None;

@@ -45,19 +45,30 @@ fn no_samples(profile: &Profile, cpu: &CpuSettings) -> Vec<String> {
     let used = profile.meta.process_cpu_ns;
     let interval = duration(cpu.interval_ns);
     let remedy = "lower interval_ms or record longer";
+    if elapsed == 0 {
+        return vec![
+            "no samples: this stretch is empty; choose one within the recording".to_owned(),
+        ];
+    }
     if cpu.mode == Mode::Wall || elapsed <= cpu.interval_ns {
         let elapsed = duration(elapsed);
         return vec![format!(
             "no samples: {elapsed} is too short for an interval of {interval}; {remedy}"
         )];
     }
+    let wall =
+        "a waiting thread gives none in mode=\"cpu\"; record with mode=\"wall\" to see where it waits"
+            .to_owned();
+    if used == 0 {
+        let elapsed = duration(elapsed);
+        return vec![format!("no samples: nothing was seen on a CPU in these {elapsed}"), wall];
+    }
     vec![
         format!(
             "no samples: {} of CPU time is too short for an interval of {interval}; {remedy}",
             duration(used)
         ),
-        "a waiting thread gives none in mode=\"cpu\"; record with mode=\"wall\" to see where it waits"
-            .to_owned(),
+        wall,
     ]
 }
 
@@ -80,32 +91,38 @@ fn taken(profile: &Profile) -> String {
     if !cpu.trigger_reason.is_empty() {
         text.push_str(&format!(" ({})", cpu.trigger_reason));
     }
-    if report.watched_cpu_ns > 0 {
-        text.push_str(&format!(", cost {:.1} %", report.cost() * 100.0));
-    }
+    text.push_str(&cost(profile, cpu));
     text
+}
+
+/// What sampling cost: a share of the program's CPU time or, when it used
+/// little of that and any share would look large, of one core.
+fn cost(profile: &Profile, cpu: &CpuSettings) -> String {
+    let report = &cpu.report;
+    let elapsed = elapsed_ns(profile);
+    let is_busy = report.watched_cpu_ns >= elapsed / 2;
+    if is_busy && report.watched_cpu_ns > 0 {
+        return format!(", cost {:.1} %", report.cost() * 100.0);
+    }
+    // A stretch of a recording does not know its own CPU time, nor its share of the cost.
+    if profile.meta.process_cpu_ns == 0 || elapsed == 0 {
+        return String::new();
+    }
+    let used = report.own_cpu_ns.saturating_add(report.sampling_cpu_ns);
+    format!(", cost {:.1} % of a core", used as f64 * 100.0 / elapsed as f64)
 }
 
 /// Notes of the recording, warnings first, equal ones once.
 fn notes(profile: &Profile, style: Style) -> Vec<Line> {
     let mut texts: BTreeMap<(bool, &str), u64> = BTreeMap::new();
     for note in &profile.notes {
-        *texts
-            .entry((!note.warning, profile.text(note.text)))
-            .or_default() += 1;
+        *texts.entry((!note.warning, profile.text(note.text))).or_default() += 1;
     }
     let mut lines = Vec::new();
     for ((quiet, text), times) in texts {
-        let (title, ink) = if quiet {
-            ("NOTE", Ink::Plain)
-        } else {
-            ("WARNING", Ink::Doubt)
-        };
-        let text = if times > 1 {
-            format!("{text} ({} times)", count(times))
-        } else {
-            text.to_owned()
-        };
+        let (title, ink) = if quiet { ("NOTE", Ink::Plain) } else { ("WARNING", Ink::Doubt) };
+        let text =
+            if times > 1 { format!("{text} ({} times)", count(times)) } else { text.to_owned() };
         lines.extend(titled(title, ink, &[text], style));
     }
     lines

@@ -14,11 +14,7 @@ pub struct Style {
 impl Default for Style {
     /// Plain text for a file or a log: no colour, 100 columns, Unicode.
     fn default() -> Self {
-        Self {
-            color: false,
-            width: 100,
-            unicode: true,
-        }
+        Self { color: false, width: 100, unicode: true }
     }
 }
 
@@ -51,6 +47,11 @@ impl Line {
     /// A line that begins `columns` from the left edge.
     pub(super) fn indented(columns: usize) -> Self {
         Self::default().put(Ink::Plain, " ".repeat(columns))
+    }
+
+    /// Columns it takes so far.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Adds `text`.
@@ -119,9 +120,7 @@ pub(super) fn side_by_side(left: Vec<Line>, right: Vec<Line>, column: usize) -> 
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     let next = |lines: &mut std::vec::IntoIter<Line>| lines.next().unwrap_or_default();
-    (0..rows)
-        .map(|_| next(&mut left).beside(column, next(&mut right)))
-        .collect()
+    (0..rows).map(|_| next(&mut left).beside(column, next(&mut right))).collect()
 }
 
 /// A bar of `columns` for a share between 0 and 1, filled up with blanks.
@@ -240,11 +239,7 @@ fn plain(letter: char) -> char {
 mod tests {
     use super::*;
 
-    const ASCII: Style = Style {
-        color: false,
-        width: 80,
-        unicode: false,
-    };
+    const ASCII: Style = Style { color: false, width: 80, unicode: false };
 
     #[test]
     fn a_bar_is_as_long_as_its_share_and_never_hides_a_small_one() {
@@ -259,13 +254,8 @@ mod tests {
 
     #[test]
     fn colour_is_added_only_when_asked_for() {
-        let line = Line::indented(1)
-            .put(Ink::Strong, "a")
-            .right(Ink::Plain, "b", 3);
-        let colour = Style {
-            color: true,
-            ..Style::default()
-        };
+        let line = Line::indented(1).put(Ink::Strong, "a").right(Ink::Plain, "b", 3);
+        let colour = Style { color: true, ..Style::default() };
 
         assert_eq!(line.render(Style::default()), " a  b");
         assert_eq!(line.render(colour), " \x1b[1ma\x1b[0m  b");
@@ -275,10 +265,7 @@ mod tests {
     fn names_cannot_move_the_cursor() {
         let line = Line::default().put(Ink::Plain, "a\x1b[2Jb\r\n\u{202e}c");
 
-        assert_eq!(
-            line.render(Style::default()),
-            "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c"
-        );
+        assert_eq!(line.render(Style::default()), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c");
         assert!(line.render(ASCII).is_ascii());
     }
 

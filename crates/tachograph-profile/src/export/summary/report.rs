@@ -48,11 +48,7 @@ pub fn summary(profile: &Profile, style: &Style) -> String {
 fn heading(profile: &Profile, rows: &[ThreadRow]) -> Line {
     let elapsed = elapsed_ns(profile);
     let sampled: u64 = rows.iter().map(|row| row.cpu_ns).sum();
-    let cpu = if profile.meta.process_cpu_ns > 0 {
-        profile.meta.process_cpu_ns
-    } else {
-        sampled
-    };
+    let cpu = if profile.meta.process_cpu_ns > 0 { profile.meta.process_cpu_ns } else { sampled };
     let mut facts = format!(" · {} · {} CPU", duration(elapsed), duration(cpu));
     if elapsed > 0 {
         facts.push_str(&format!(" ({:.2} cores)", cpu as f64 / elapsed as f64));
@@ -81,11 +77,7 @@ mod tests {
     use crate::{CpuSettings, Meta, Mode, Settings};
 
     fn empty(mode: Mode, duration_ns: u64) -> Profile {
-        let cpu = CpuSettings {
-            mode,
-            interval_ns: 10_000_000,
-            ..CpuSettings::default()
-        };
+        let cpu = CpuSettings { mode, interval_ns: 10_000_000, ..CpuSettings::default() };
         Profile {
             meta: Meta {
                 duration_ns,
@@ -101,14 +93,8 @@ mod tests {
     fn a_short_recording_without_samples_says_why_and_what_to_do() {
         let text = summary(&empty(Mode::Cpu, 3_000_000), &Style::default());
 
-        assert!(
-            text.contains("3 ms is too short for an interval of 10 ms"),
-            "{text}"
-        );
-        assert!(
-            text.contains("lower interval_ms or record longer"),
-            "{text}"
-        );
+        assert!(text.contains("3 ms is too short for an interval of 10 ms"), "{text}");
+        assert!(text.contains("lower interval_ms or record longer"), "{text}");
     }
 
     #[test]
@@ -120,14 +106,43 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_stretch_is_not_called_too_short_for_the_interval() {
+        let text = summary(&empty(Mode::Cpu, 0), &Style::default());
+
+        assert!(text.contains("this stretch is empty"), "{text}");
+    }
+
+    #[test]
+    fn the_cost_of_watching_a_sleeper_is_told_by_the_core_it_took() {
+        let mut profile = training_run(Mode::Wall);
+        profile.meta.duration_ns = 1_000_000_000;
+        if let Some(cpu) = &mut profile.meta.settings.cpu {
+            cpu.report.watched_cpu_ns = 1_000_000;
+            cpu.report.own_cpu_ns = 20_000_000;
+            cpu.report.sampling_cpu_ns = 4_000_000;
+        }
+
+        let text = summary(&profile, &Style::default()).replace("\n          ", " ");
+
+        assert!(text.contains("cost 2.4 % of a core"), "{text}");
+    }
+
+    #[test]
+    fn a_wait_keeps_its_place_when_room_is_short() {
+        let style = Style { width: 100, ..Style::default() };
+
+        let text = summary(&training_run(Mode::Wall), &style);
+
+        let wait = text.lines().find(|line| line.contains("mostly"));
+        assert!(wait.is_some_and(|line| !line.ends_with('…')), "{text}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_the_terminal() {
         for mode in [Mode::Cpu, Mode::Wall] {
             let profile = training_run(mode);
             for width in [60, 80, 100, 120, 160, 300] {
-                let style = Style {
-                    width,
-                    ..Style::default()
-                };
+                let style = Style { width, ..Style::default() };
                 let text = summary(&profile, &style);
                 for line in text.lines() {
                     assert!(line.chars().count() <= width, "{width} columns: {line:?}");
@@ -138,11 +153,7 @@ mod tests {
 
     #[test]
     fn without_unicode_everything_is_ascii() {
-        let style = Style {
-            color: false,
-            width: 100,
-            unicode: false,
-        };
+        let style = Style { color: false, width: 100, unicode: false };
 
         assert!(summary(&training_run(Mode::Wall), &style).is_ascii());
     }

@@ -18,11 +18,7 @@ const WIDE: usize = 124;
 pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) -> Vec<Line> {
     let columns = style.columns() - 2;
     let whole = profile.weights(measure).map(|w| w.weight).sum();
-    let table = Table {
-        profile,
-        measure,
-        whole,
-    };
+    let table = Table { profile, measure, whole };
     if columns + 2 >= WIDE {
         let left = (columns - 3) / 2;
         let right = columns - 3 - left;
@@ -38,7 +34,7 @@ pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) ->
 }
 
 /// A function inside another one is known by both names alone.
-fn short_name(function: &str) -> String {
+pub(super) fn short_name(function: &str) -> String {
     function.replace(".<locals>", "")
 }
 
@@ -70,11 +66,7 @@ impl Table<'_> {
         let mut lines = vec![title];
         let fixed = AMOUNTS;
         let longest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
-        let wanted = longest(
-            &mut rows
-                .iter()
-                .map(|row| text_width(&short_name(&row.function))),
-        );
+        let wanted = longest(&mut rows.iter().map(|row| text_width(&short_name(&row.function))));
         let room = columns.saturating_sub(fixed);
         let place_wanted = longest(&mut places.iter().map(|place| text_width(place)));
         let name = wanted.min(room.saturating_sub((place_wanted + 2).min(room * 2 / 5)));
@@ -117,10 +109,8 @@ impl Table<'_> {
                 .put(Ink::Plain, "  ");
             lines.push(match &row.text {
                 Some(text) if !text.is_empty() => line.put(Ink::Plain, cut_end(text, rest)),
-                _ => line.put(
-                    Ink::Faint,
-                    cut_end(&format!("in {}", short_name(&row.function)), rest),
-                ),
+                _ => line
+                    .put(Ink::Faint, cut_end(&format!("in {}", short_name(&row.function)), rest)),
             });
         }
         lines

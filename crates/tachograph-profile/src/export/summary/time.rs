@@ -1,12 +1,19 @@
 //! How the program's threads spent their time.
 
-use super::ink::{Ink, Line, Style, bar};
+use super::ink::{Ink, Line, Style, bar, cut_start, text_width};
+use super::tables::short_name;
 use crate::analyze::{ThreadRow, WaitingAt, gil_holder, place_name};
 use crate::export::format::{share, short_duration, short_percent};
 use crate::{FrameKind, Mode, Profile, TrackId};
 
 /// Threads that are listed; the rest is one line.
 const MOST_THREADS: usize = 8;
+
+/// A name that is cut further says nothing.
+const SHORTEST_NAME: usize = 8;
+
+/// Columns of a state of the main thread: title, name, share, amount and a gap.
+const STATES: usize = 2 + 14 + 9 + 7 + 9 + 3;
 
 /// Columns of a bar.
 fn bar_columns(style: Style) -> usize {
@@ -45,7 +52,10 @@ pub(super) fn main_thread_section(profile: &Profile, row: &ThreadRow, style: Sty
             states.push(("GIL", row.gil_wait_ns, held_by(profile, row.track)));
         }
         let place = row.waiting_at.as_ref();
-        let place = place.map_or_else(String::new, |at| mostly(profile, at));
+        let place = place.map_or_else(String::new, |at| {
+            let room = style.columns().saturating_sub(STATES + bar_columns(style));
+            mostly(profile, at, room)
+        });
         states.push(("waiting", row.idle_ns, place));
         let known: u64 = states.iter().map(|(_, ns, _)| *ns).sum();
         let unknown = whole.saturating_sub(known);
@@ -72,11 +82,7 @@ pub(super) fn main_thread_section(profile: &Profile, row: &ThreadRow, style: Sty
             .put(Ink::Bar, bar(share(ns, whole), bar_columns(style), style))
             .right(Ink::Plain, &short_percent(ns, whole), 7)
             .right(Ink::Plain, &short_duration(ns), 9);
-        lines.push(if more.is_empty() {
-            line
-        } else {
-            line.put(Ink::Faint, format!("   {more}"))
-        });
+        lines.push(if more.is_empty() { line } else { line.put(Ink::Faint, format!("   {more}")) });
     }
     lines
 }
@@ -93,10 +99,11 @@ pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Styl
     let wall = is_wall(profile);
     let heading = Line::indented(2).left(Ink::Strong, "THREADS", name + 2);
     let mut lines = vec![if wall {
-        heading
-            .right(Ink::Faint, "on CPU", 8)
-            .right(Ink::Faint, "GIL", 8)
-            .right(Ink::Faint, "waiting", 9)
+        heading.right(Ink::Faint, "on CPU", 8).right(Ink::Faint, "GIL", 8).right(
+            Ink::Faint,
+            "waiting",
+            9,
+        )
     } else {
         heading.put(Ink::Faint, "share of CPU time")
     }];
@@ -104,14 +111,11 @@ pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Styl
     for row in shown {
         let line = Line::indented(3).left(Ink::Plain, &row.name, name + 1);
         lines.push(if wall {
-            wall_row(profile, row, line)
+            wall_row(profile, row, line, style)
         } else {
-            line.put(
-                Ink::Bar,
-                bar(share(row.cpu_ns, cpu), bar_columns(style), style),
-            )
-            .right(Ink::Plain, &short_percent(row.cpu_ns, cpu), 7)
-            .right(Ink::Plain, &short_duration(row.cpu_ns), 9)
+            line.put(Ink::Bar, bar(share(row.cpu_ns, cpu), bar_columns(style), style))
+                .right(Ink::Plain, &short_percent(row.cpu_ns, cpu), 7)
+                .right(Ink::Plain, &short_duration(row.cpu_ns), 9)
         });
     }
     if !rest.is_empty() {
@@ -122,24 +126,31 @@ pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Styl
     lines
 }
 
-fn wall_row(profile: &Profile, row: &ThreadRow, line: Line) -> Line {
+fn wall_row(profile: &Profile, row: &ThreadRow, line: Line, style: Style) -> Line {
     let line = line
         .right(Ink::Plain, &short_percent(row.running_ns, row.wall_ns), 8)
         .right(Ink::Plain, &short_percent(row.gil_wait_ns, row.wall_ns), 8)
         .right(Ink::Plain, &short_percent(row.idle_ns, row.wall_ns), 9);
     match &row.waiting_at {
-        Some(at) => line.put(Ink::Faint, format!("   {}", mostly(profile, at))),
+        Some(at) => {
+            let room = style.columns().saturating_sub(line.width() + 3);
+            line.put(Ink::Faint, format!("   {}", mostly(profile, at, room)))
+        }
         None => line,
     }
 }
 
-fn mostly(profile: &Profile, at: &WaitingAt) -> String {
+/// Where a thread mostly waited; when room is short, the name gives way to the place.
+fn mostly(profile: &Profile, at: &WaitingAt, room: usize) -> String {
     let file = place_name(&profile.meta.roots, FrameKind::Python, &at.file);
-    match (file, at.line) {
-        ("", _) => format!("mostly {}", at.function),
-        (file, 0) => format!("mostly {}  {file}", at.function),
-        (file, line) => format!("mostly {}  {file}:{line}", at.function),
-    }
+    let place = match (file, at.line) {
+        ("", _) => String::new(),
+        (file, 0) => format!("  {file}"),
+        (file, line) => format!("  {file}:{line}"),
+    };
+    let name = short_name(&at.function);
+    let room = room.saturating_sub("mostly ".len() + text_width(&place));
+    format!("mostly {}{place}", cut_start(&name, room.max(SHORTEST_NAME)))
 }
 
 fn held_by(profile: &Profile, track: TrackId) -> String {
