@@ -127,8 +127,14 @@ class Recording:
 
         Args:
             color: Use terminal colours.
-            width: Columns to fill; by default those of the terminal.
+            width: Columns to fill; by default those of the terminal. Fewer than
+                60 are not used, nor more than 160.
+
+        Raises:
+            ValueError: ``width`` is less than 1.
         """
+        if width is not None and width < 1:
+            raise ValueError(f"width must be >= 1, not {width}")
         return self._native.summary(
             color=color, width=_terminal_width() if width is None else width, unicode=_is_unicode()
         )
@@ -176,8 +182,13 @@ class Recording:
 
         Raises:
             ValueError: ``end`` comes before ``start``, or one is no time.
+            TypeError: One is not a number.
         """
-        if not 0 <= start <= end:
+        try:
+            is_stretch = 0 <= start <= end
+        except TypeError:
+            raise TypeError(f"between() needs seconds, not {start!r} and {end!r}") from None
+        if not is_stretch:
             raise ValueError(f"between() needs 0 <= start <= end, not {start!r} and {end!r}")
         return Recording._of(self._native.between(_nanoseconds(start), _nanoseconds(end)))
 
@@ -232,7 +243,11 @@ def _terminal_width() -> int:
 
 def _is_unicode() -> bool:
     """Whether what we print can hold bars and dots beyond ASCII."""
+    import os
     import sys
 
+    # Python writes UTF-8 in the plain C locale too; one who asks for it wants ASCII.
+    if os.environ.get("LC_ALL") in ("C", "POSIX"):
+        return False
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return "utf" in encoding.lower()

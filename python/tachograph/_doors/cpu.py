@@ -40,7 +40,8 @@ def start(
         interval_ms: Time between two looks at a running thread. It is kept as
             given; what it costs is in ``Profile.meta``.
         output_path: File to write when profiling stops. Its extension says the
-            format (``.json``, ``.collapsed``, ``.svg``, ``.tacho``).
+            format (``.json``, ``.collapsed``, ``.svg``, ``.tacho``; any other
+            means Speedscope).
         memory_limit_mb: Room for samples. What does not fit is counted in
             ``Profile.dropped_count``.
         mode: ``"cpu"`` samples time on a processor, ``"wall"`` elapsed time,

@@ -57,8 +57,9 @@ def record(
     Args:
         path: File to write while recording, so that a program that is killed
             leaves what it had. ``.tacho`` is the recording itself; ``.svg``,
-            ``.json`` and ``.collapsed`` are written at the end. Without a path
-            the recording stays in memory.
+            ``.json`` and ``.collapsed`` are written at the end; an extension
+            that says no format means the recording. Without a path it stays in
+            memory.
         interval_ms: Time between two looks at a running thread.
         mode: ``"cpu"`` samples time on a processor, ``"wall"`` elapsed time.
         heap: Not recorded in this release.

@@ -115,13 +115,12 @@ class Window:
         if self._format != "tacho":
             try:
                 recording.save(self.path, self._format, None)
-            except (OSError, TachographError) as error:
+            except OSError as error:
+                problem = error.strerror or str(error)
+            except TachographError as error:
                 problem = str(error)
         if problem is not None:
-            _warn(
-                f"{self.path!r} is not complete: {problem}; "
-                "the result is kept in memory, save it elsewhere"
-            )
+            _warn(f"{self.path!r} is not complete: {problem}; save it elsewhere")
 
 
 def _warn(message: str) -> None:
