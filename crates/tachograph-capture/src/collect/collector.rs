@@ -114,10 +114,9 @@ impl Collector {
         let id = self.next_id;
         self.next_id += 1;
         let wish = options.cpu;
-        if let Some(wish) = wish {
-            self.cpu.can_serve(&wish)?;
-        }
-        let mut door = Door::open(id, options, facts::at_start(host), self.totals(), live)?;
+        let mut meta = facts::at_start(host);
+        meta.settings.cpu = wish.map(|wish| self.cpu.foretell(&wish)).transpose()?;
+        let mut door = Door::open(id, options, meta, self.totals(), live)?;
         if let Some(wish) = wish {
             door.set_cpu(self.cpu.join(id, wish, &self.waker)?);
         }

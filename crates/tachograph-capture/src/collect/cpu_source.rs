@@ -65,8 +65,14 @@ impl CpuSource {
     }
 
     /// Whether what a door wants can be had.
-    pub(crate) fn can_serve(&self, wish: &CpuOptions) -> Result<Chosen, Error> {
+    fn can_serve(&self, wish: &CpuOptions) -> Result<Chosen, Error> {
         cpu::choose(wish.trigger, wish.mode, wish.interval_ns)
+    }
+
+    /// How a door with this wish would be served if it were the only one. The
+    /// recording begins with it, so that a killed program's file tells its mode.
+    pub(crate) fn foretell(&self, wish: &CpuOptions) -> Result<CpuSettings, Error> {
+        Ok(settings(wish, &plan_for(wish), self.can_serve(wish)?))
     }
 
     /// Adds a door's wish; says how it will be served.
@@ -80,15 +86,7 @@ impl CpuSource {
         self.follow_wishes(waker)?;
         let (plan, chosen) =
             self.plan.clone().unwrap_or_else(|| (plan_for(&wish), Chosen::default()));
-        Ok(CpuSettings {
-            mode: wish.mode,
-            interval_ns: wish.interval_ns,
-            trigger: chosen.trigger,
-            trigger_reason: chosen.reason,
-            native: plan.native,
-            max_depth: u32::try_from(plan.max_depth).unwrap_or(u32::MAX),
-            ..CpuSettings::default()
-        })
+        Ok(settings(&wish, &plan, chosen))
     }
 
     /// The trigger in use and why.
@@ -359,6 +357,19 @@ fn name_thread(log: &mut ThreadLog, thread_object: u64, frames: &Frames, tables:
     if let Some(name) = name.filter(|name| !name.is_empty()) {
         tracks::rename(tables, log.track, &name);
         log.named = true;
+    }
+}
+
+/// What a recording says about how its samples are taken.
+fn settings(wish: &CpuOptions, plan: &Plan, chosen: Chosen) -> CpuSettings {
+    CpuSettings {
+        mode: wish.mode,
+        interval_ns: wish.interval_ns,
+        trigger: chosen.trigger,
+        trigger_reason: chosen.reason,
+        native: plan.native,
+        max_depth: u32::try_from(plan.max_depth).unwrap_or(u32::MAX),
+        ..CpuSettings::default()
     }
 }
 

@@ -90,7 +90,7 @@ impl Door {
     pub(crate) fn open(
         id: u64,
         options: Options,
-        meta: Meta,
+        mut meta: Meta,
         at_start: Totals,
         live: Arc<Live>,
     ) -> Result<Self, Error> {
@@ -98,6 +98,9 @@ impl Door {
             usize::try_from(memory_limit(&options)).unwrap_or(usize::MAX),
             options.path.as_deref(),
         )?;
+        if let Some(cpu) = &mut meta.settings.cpu {
+            cpu.memory_limit_bytes = memory_limit(&options);
+        }
         let internal = |error: std::io::Error| Error::Internal { reason: error.to_string() };
         let writer = file::Writer::new(sink, &meta).map_err(internal)?;
         let start = clock::monotonic();
