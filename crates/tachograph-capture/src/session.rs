@@ -5,7 +5,7 @@
 //! threads, so it forgets the parent's session and begins afresh.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -22,6 +22,8 @@ use crate::waker::Waker;
 #[derive(Debug)]
 pub struct Client {
     id: u64,
+    /// The collector that serves it; one that failed is followed by another.
+    collector: u64,
     generation: u32,
     live: Arc<Live>,
     finished: bool,
@@ -58,11 +60,14 @@ pub struct Stats {
 /// The session of one process.
 struct Registry {
     generation: u32,
+    /// Collectors started so far.
+    started: AtomicU64,
     running: Mutex<Option<Running>>,
 }
 
 /// The collector and how to talk to it.
 struct Running {
+    number: u64,
     commands: Sender<Command>,
     waker: Waker,
     thread: JoinHandle<()>,
@@ -83,8 +88,10 @@ impl Client {
         let mut running = lock(&registry.running);
         let is_first = running.as_ref().is_none_or(|running| running.thread.is_finished());
         if is_first {
-            *running = Some(start_collector(host.python.is_some())?);
+            let number = registry.started.fetch_add(1, Ordering::Relaxed);
+            *running = Some(start_collector(number, host.python.is_some())?);
         }
+        let collector = running.as_ref().map_or(0, |running| running.number);
         let live = Arc::new(Live::default());
         let opened = running
             .as_ref()
@@ -97,7 +104,8 @@ impl Client {
         {
             let _ = collector.thread.join();
         }
-        Ok(Self { id: opened?, generation: registry.generation, live, finished: false })
+        let generation = registry.generation;
+        Ok(Self { id: opened?, collector, generation, live, finished: false })
     }
 
     /// How it goes so far; at most a tenth of a second old.
@@ -136,7 +144,7 @@ impl Client {
             return None;
         }
         let mut running = lock(&registry().running);
-        let collector = running.as_ref()?;
+        let collector = running.as_ref().filter(|running| running.number == self.collector)?;
         let (reply, answer) = channel();
         let names = thread_names.unwrap_or_default().to_vec();
         let command = Command::Finish { id: self.id, names, reply };
@@ -173,7 +181,7 @@ impl Drop for Client {
 }
 
 /// Starts the collector thread.
-fn start_collector(has_python: bool) -> Result<Running, Error> {
+fn start_collector(number: u64, has_python: bool) -> Result<Running, Error> {
     let interpreter = has_python.then(Interpreter::find).transpose()?;
     if let Some(interpreter) = &interpreter {
         handler::set_python(interpreter.entry());
@@ -183,7 +191,7 @@ fn start_collector(has_python: bool) -> Result<Running, Error> {
     let bell = waker.clone();
     let work = move || collect::run(&inbox, bell, interpreter);
     let thread = own::spawn("tacho-collect", work).map_err(Error::NoThread)?;
-    Ok(Running { commands, waker, thread })
+    Ok(Running { number, commands, waker, thread })
 }
 
 /// This process's session; another one in a forked child.
@@ -196,7 +204,7 @@ fn registry() -> &'static Registry {
     crate::sys::leaked::replace(
         &REGISTRY,
         known,
-        Registry { generation, running: Mutex::default() },
+        Registry { generation, started: AtomicU64::new(0), running: Mutex::default() },
     )
 }
 

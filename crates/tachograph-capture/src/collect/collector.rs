@@ -160,6 +160,7 @@ impl Collector {
         if clock::monotonic().saturating_sub(self.last_batch) >= BATCH_NS {
             self.write_batch();
             self.cpu.mind_the_budget(self.last_batch, &self.waker);
+            self.cpu.revive(&self.waker);
         }
         let (totals, waiting) = (self.totals(), self.cpu.waiting_looks());
         self.doors.iter().for_each(|door| door.publish(&totals, waiting));

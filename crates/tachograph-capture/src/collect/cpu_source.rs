@@ -24,6 +24,9 @@ const DEFAULT_DEPTH: usize = 512;
 /// Rings are emptied at least this often, and at most this often.
 const DRAIN_NS: std::ops::RangeInclusive<u64> = 10_000_000..=100_000_000;
 
+/// A sampler that fails is started again this often.
+const REVIVALS: u32 = 10;
+
 /// The sampler and the threads it watches.
 pub(crate) struct CpuSource {
     start: u64,
@@ -37,6 +40,10 @@ pub(crate) struct CpuSource {
     switches: (u64, u64),
     /// Context switches per second that made performance events too dear.
     too_many_switches: Option<f64>,
+    /// The sampler could not be started again.
+    is_starved: bool,
+    /// How often it was started again after it failed.
+    revivals: u32,
     /// Totals of samplers and threads that are gone, and counts of our own.
     past: Totals,
 }
@@ -54,6 +61,8 @@ impl CpuSource {
             notes: Vec::new(),
             switches: (0, start),
             too_many_switches: None,
+            is_starved: false,
+            revivals: 0,
             past: Totals::default(),
         }
     }
@@ -83,7 +92,11 @@ impl CpuSource {
         waker: &Waker,
     ) -> Result<CpuSettings, Error> {
         self.wishes.insert(id, wish);
-        self.follow_wishes(waker)?;
+        if let Err(error) = self.follow_wishes(waker) {
+            // The other doors go on as before.
+            self.leave(id, waker);
+            return Err(error);
+        }
         let (plan, chosen) =
             self.plan.clone().unwrap_or_else(|| (plan_for(&wish), Chosen::default()));
         Ok(settings(&wish, &plan, chosen))
@@ -125,19 +138,35 @@ impl CpuSource {
             chosen = Chosen { trigger: Trigger::Tick, reason };
         }
         let plan = Plan { trigger: chosen.trigger, ..plan_for(&wish) };
-        if self.plan.as_ref().is_some_and(|(old, _)| *old == plan) && self.sampler.is_some() {
+        let is_running = self.sampler.as_ref().is_some_and(Sampler::is_running);
+        if self.plan.as_ref().is_some_and(|(old, _)| *old == plan) && is_running {
             return Ok(());
         }
         let known = self.sampler.as_mut().map_or_else(Vec::new, |sampler| {
             sampler.stop();
             sampler.watched()
         });
+        let started = Sampler::start(plan.clone(), known, waker.clone());
+        self.is_starved = started.is_err();
+        let sampler = started.map_err(Error::NoThread)?;
         self.remember_sampler();
-        let sampler =
-            Sampler::start(plan.clone(), known, waker.clone()).map_err(Error::NoThread)?;
         self.sampler = Some(sampler);
         self.plan = Some((plan, chosen));
         Ok(())
+    }
+
+    /// Starts the sampler again when it failed, or could not be started.
+    pub(crate) fn revive(&mut self, waker: &Waker) {
+        let has_failed = self.sampler.as_ref().is_some_and(Sampler::has_failed);
+        if self.revivals == REVIVALS || !(has_failed || self.is_starved) {
+            return;
+        }
+        self.revivals += 1;
+        let outcome = match self.follow_wishes(waker) {
+            Ok(()) => "it was started again".to_owned(),
+            Err(error) => format!("{error}"),
+        };
+        self.notes.push(format!("the sampler stopped, so samples are missing: {outcome}"));
     }
 
     /// Ends watching: no handler, no thread, no owned slot is left.
@@ -154,6 +183,7 @@ impl CpuSource {
         self.logs.clear();
         slots::trim();
         self.plan = None;
+        self.is_starved = false;
     }
 
     fn remember_sampler(&mut self) {
@@ -184,7 +214,7 @@ impl CpuSource {
             crate::native::refresh();
         }
         let is_perf = self.plan.as_ref().is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
-        if sampler.is_running() && !handler::is_armed() && handler::arm(is_perf) {
+        if sampler.is_running() && !handler::is_armed(is_perf) && handler::arm(is_perf) {
             self.notes.push(
                 "the program installed its own SIGURG handler while recording; tachograph went on \
                  top of it and passes on every signal that is not its own"
@@ -206,8 +236,6 @@ impl CpuSource {
             let mut rest = self.words.as_slice();
             while let Some(received) = record::next(&mut rest) {
                 let sample = &received.sample;
-                self.past.loss.truncated_stacks += u64::from(sample.truncated);
-                self.past.loss.partial_native_stacks += u64::from(sample.partial_native);
                 if sample.task_changed {
                     let now = session_time(self.start, sample.time);
                     let task = sample.task.as_ref();
@@ -217,6 +245,10 @@ impl CpuSource {
                     || sample.kind != record::Kind::Tick
                     || sample.at_system_call
                     || thread.by_tick.load(Ordering::Acquire);
+                if repairs {
+                    self.past.loss.truncated_stacks += u64::from(sample.truncated);
+                    self.past.loss.partial_native_stacks += u64::from(sample.partial_native);
+                }
                 log.take(&received, repairs, frames, tables);
                 name_thread(log, sample.thread_object, frames, tables);
             }
@@ -375,7 +407,7 @@ fn settings(wish: &CpuOptions, plan: &Plan, chosen: Chosen) -> CpuSettings {
 
 fn plan_for(wish: &CpuOptions) -> Plan {
     Plan {
-        interval_ns: wish.interval_ns,
+        interval_ns: wish.interval_ns.max(1),
         mode: wish.mode,
         trigger: Trigger::Tick,
         native: wish.native,

@@ -9,8 +9,12 @@ use tachograph_profile::{Interner, Time, TrackId, TrackKind};
 
 use crate::cpu::Watched;
 
-/// Tasks after which the index starts over.
+/// Tasks that get a track of their own. A server makes them without end, and
+/// a track stays in memory until the session ends.
 const TASK_LIMIT: usize = 1 << 16;
+
+/// The track of all tasks of a thread that came after those.
+const MORE_TASKS: &str = "<more tasks>";
 
 /// The tracks of one session.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(crate) struct Tracks {
     process: TrackId,
     threads: HashMap<u64, TrackId>,
     tasks: FxHashMap<(TrackId, u64), (TrackId, Box<str>)>,
+    tasks_made: usize,
+    more_tasks: FxHashMap<TrackId, TrackId>,
     given: HashMap<u64, String>,
 }
 
@@ -30,6 +36,8 @@ impl Tracks {
             process,
             threads: HashMap::new(),
             tasks: FxHashMap::default(),
+            tasks_made: 0,
+            more_tasks: FxHashMap::default(),
             given: HashMap::new(),
         }
     }
@@ -67,7 +75,8 @@ impl Tracks {
         }
     }
 
-    /// The track of a task that runs on `thread`.
+    /// The track of a task that runs on `thread`; after too many tasks, one for
+    /// all that are new.
     pub(crate) fn task(
         &mut self,
         tables: &mut Interner,
@@ -81,9 +90,13 @@ impl Tracks {
         {
             return *track;
         }
-        if self.tasks.len() >= TASK_LIMIT {
-            self.tasks.clear();
+        if self.tasks_made == TASK_LIMIT {
+            let more = self.more_tasks.entry(thread);
+            return *more.or_insert_with(|| {
+                tables.track(TrackKind::Task, Some(thread), 0, MORE_TASKS, now)
+            });
         }
+        self.tasks_made += 1;
         let track = tables.track(TrackKind::Task, Some(thread), task.task, &name, now);
         self.tasks.insert((thread, task.task), (track, name));
         track
@@ -109,5 +122,29 @@ fn task_name(name: &TaskName) -> Box<str> {
     match name {
         TaskName::Text(name) => text(name).into(),
         TaskName::Number(number) => format!("Task-{number}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_without_end_do_not_fill_memory() {
+        let mut tables = Interner::default();
+        let mut tracks = Tracks::new(&mut tables, "server");
+        let thread = tracks.process();
+        let mut track = |number| {
+            let task = TaskRef { task: number, name: TaskName::Number(number) };
+            tracks.task(&mut tables, thread, &task, Time(number))
+        };
+        let first = track(1);
+        for number in 2..=TASK_LIMIT as u64 + 100 {
+            track(number);
+        }
+
+        assert_eq!(track(1), first);
+        assert_eq!(track(u64::MAX), track(u64::MAX - 1));
+        assert_eq!(tables.tables().tracks.len(), 1 + TASK_LIMIT + 1);
     }
 }

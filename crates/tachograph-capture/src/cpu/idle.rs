@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tachograph_probe::memory::ReadMemory;
 use tachograph_probe::walk::{RawFrame, WalkState, walk};
@@ -71,7 +72,8 @@ impl IdleReader {
         self.now = now;
     }
 
-    /// Where `thread` waits; `None` when it ran meanwhile or could not be read.
+    /// Where `thread` waits; `None` when it ran meanwhile, or could not be read,
+    /// which is counted.
     pub(crate) fn read(
         &mut self,
         thread: &Watched,
@@ -93,7 +95,12 @@ impl IdleReader {
                         break;
                     }
                     WalkState::Empty => {}
-                    WalkState::Unreadable => return None,
+                    WalkState::Unreadable => {
+                        if clock::thread_cpu(thread.tid) == Some(cpu) {
+                            thread.slot.unreadable.fetch_add(1, Ordering::Relaxed);
+                        }
+                        return None;
+                    }
                 }
             }
         }

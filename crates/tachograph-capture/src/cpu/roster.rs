@@ -4,7 +4,6 @@
 //! one `fstat`, and a thread that ended no longer has a CPU clock; so every
 //! change shows on the next tick, threads that Python never saw included.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,14 +25,13 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Begins with threads that were watched before.
-    pub(crate) fn new(known: Vec<Arc<Watched>>, looker: &mut Looker) -> io::Result<Self> {
+    /// Begins with threads that were watched before; `tasks` lists all there are.
+    pub(crate) fn new(tasks: TaskDirectory, known: Vec<Arc<Watched>>, looker: &mut Looker) -> Self {
         let scanned = !known.is_empty();
         let alive = known.into_iter().filter(|thread| !thread.has_ended());
         let mut known: Vec<Sight> = alive.map(Sight::new).collect();
         known.iter_mut().for_each(|sight| looker.greet(sight));
-        let tasks = TaskDirectory::open()?;
-        Ok(Self { tasks, known, expected: 0, someone_ended: false, scanned, unwatched: 0 })
+        Self { tasks, known, expected: 0, someone_ended: false, scanned, unwatched: 0 }
     }
 
     /// Whether threads may have come or gone since the last `discover`.
@@ -53,9 +51,13 @@ impl Roster {
         mut announce: impl FnMut(Arc<Watched>),
         now: u64,
     ) {
-        self.expected = self.tasks.count();
+        let count = self.tasks.count();
+        let Ok(ids) = self.tasks.ids() else {
+            // Out of file descriptors; the next tick tries again.
+            return;
+        };
+        self.expected = count;
         self.someone_ended = false;
-        let ids = self.tasks.ids();
         self.unwatched = 0;
         for tid in ids {
             if own::is_own(tid) || self.known.iter().any(|sight| sight.thread.tid == tid) {

@@ -21,7 +21,8 @@ use super::roster::Roster;
 use super::watched::Watched;
 use crate::own;
 use crate::sys::slots::RING_WORDS;
-use crate::sys::{clock, handler, signals, threads};
+use crate::sys::threads::TaskDirectory;
+use crate::sys::{clock, handler, threads};
 use crate::waker::Waker;
 
 /// What the sampler is to do.
@@ -97,12 +98,13 @@ impl Sampler {
         known: Vec<Arc<Watched>>,
         collector: Waker,
     ) -> io::Result<Self> {
+        let tasks = TaskDirectory::open()?;
         let inner = Arc::new(Inner { watched: Mutex::new(known.clone()), ..Inner::default() });
         handler::configure(plan.native, plan.max_depth);
         handler::arm(plan.trigger == Trigger::Perf);
         let thread = {
             let inner = Arc::clone(&inner);
-            let work = move || run(&inner, plan, known, &collector);
+            let work = move || run(&inner, plan, tasks, known, &collector);
             own::spawn("tacho-sampler", work)?
         };
         Ok(Self { inner, thread: Some(thread) })
@@ -136,9 +138,14 @@ impl Sampler {
         }
     }
 
-    /// Whether the thread is still at work; it ends early only if it failed.
+    /// Whether the thread is still at work.
     pub(crate) fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Whether the thread ended although nobody stopped it.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
     /// Ends sampling and waits until no handler is at work any more.
@@ -163,15 +170,18 @@ impl Drop for Sampler {
     }
 }
 
-fn run(inner: &Inner, plan: Plan, known: Vec<Arc<Watched>>, collector: &Waker) {
-    signals::block_all();
+fn run(
+    inner: &Inner,
+    plan: Plan,
+    tasks: TaskDirectory,
+    known: Vec<Arc<Watched>>,
+    collector: &Waker,
+) {
     threads::wake_on_time();
     let begin = clock::monotonic();
     let mut deadlines = Deadlines::new(plan.tick_ns(), begin);
     let mut looker = Looker::new(&plan);
-    let Ok(mut roster) = Roster::new(known, &mut looker) else {
-        return;
-    };
+    let mut roster = Roster::new(tasks, known, &mut looker);
     roster.discover(&mut looker, inner_sink(inner), begin);
     loop {
         if !sleep_until(inner, deadlines.next()) {

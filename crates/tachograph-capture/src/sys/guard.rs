@@ -96,6 +96,11 @@ pub(crate) fn arm() {
     ARMED.store(true, Ordering::Release);
 }
 
+/// Whether both fault handlers are still in place.
+pub(crate) fn is_armed() -> bool {
+    SEGV.is_current() && BUS.is_current()
+}
+
 /// Takes the fault handlers out again, unless someone put theirs on top.
 pub(crate) fn disarm() {
     ARMED.store(false, Ordering::Release);

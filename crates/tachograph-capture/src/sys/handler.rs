@@ -97,17 +97,20 @@ impl ReadMemory for Guarded {
 }
 
 /// Puts the handlers in place; again, if someone replaced them. True when
-/// someone else's handler had to be covered.
+/// someone else's SIGURG handler had to be covered.
 pub(crate) fn arm(with_trap: bool) -> bool {
     guard::arm();
     let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-    let covered = URG.install(on_sample, flags);
-    (with_trap && TRAP.install(on_trap, flags)) || covered
+    if with_trap {
+        TRAP.install(on_trap, flags);
+    }
+    URG.install(on_sample, flags)
 }
 
-/// Whether the handlers are still in place.
-pub(crate) fn is_armed() -> bool {
-    URG.is_current()
+/// Whether all handlers are still in place. `faulthandler.enable()` takes those
+/// for faults away, and without them a read that faults would end the program.
+pub(crate) fn is_armed(with_trap: bool) -> bool {
+    URG.is_current() && guard::is_armed() && (!with_trap || TRAP.is_current())
 }
 
 /// Takes the handlers out again, but for SIGTRAP's.
@@ -151,7 +154,7 @@ extern "C" fn on_sample(
     if (code == libc::SI_QUEUE || code == libc::SI_TIMER) && slots::is_ticket(ticket) {
         if let Some(slot) = slots::find(ticket) {
             let kind = if code == libc::SI_TIMER { Kind::Timer } else { Kind::Tick };
-            answer(slot, kind, &registers::interrupted(context));
+            answer(slot, ticket, kind, &registers::interrupted(context));
         }
     } else {
         URG.chain(signal, info, context);
@@ -166,7 +169,7 @@ extern "C" fn on_trap(signal: libc::c_int, info: *mut libc::siginfo_t, context: 
     match ticket.filter(|ticket| slots::is_ticket(*ticket)) {
         Some(ticket) => {
             if let Some(slot) = slots::find(ticket) {
-                answer(slot, Kind::Perf, &registers::interrupted(context));
+                answer(slot, ticket, Kind::Perf, &registers::interrupted(context));
             }
         }
         None => {
@@ -179,13 +182,13 @@ extern "C" fn on_trap(signal: libc::c_int, info: *mut libc::siginfo_t, context: 
     set_errno(errno);
 }
 
-fn answer(slot: &Slot, kind: Kind, registers: &Interrupted) {
+fn answer(slot: &Slot, ticket: u64, kind: Kind, registers: &Interrupted) {
     let at_system_call = registers::is_after_system_call(registers.ip);
     if at_system_call && kind == Kind::Tick && slot.unless_waiting.load(Ordering::Relaxed) {
         slot.waiting.fetch_add(1, Ordering::Relaxed);
     } else {
         let sample = record::Sample { kind, at_system_call, ..record::Sample::default() };
-        slot.enter(|inside, native| capture(slot, inside, native, sample, registers));
+        slot.enter(ticket, |inside, native| capture(slot, inside, native, sample, registers));
     }
     slot.pending.store(false, Ordering::Release);
 }

@@ -81,19 +81,26 @@ static SLOTS: [AtomicPtr<Slot>; MAX_SLOTS] =
 impl Slot {
     /// The number that a signal for the current owner carries.
     pub(crate) fn ticket(&self) -> u64 {
-        let generation = u64::from(self.generation.load(Ordering::Relaxed));
+        let generation = u64::from(self.generation.load(Ordering::SeqCst));
         COOKIE << 48 | generation << 16 | u64::from(self.index.load(Ordering::Relaxed))
     }
 
-    /// Runs `work` with the handler's memory; false when a handler is already
-    /// at work here.
+    /// Runs `work` with the handler's memory for the owner that `ticket` names;
+    /// false when a handler is already at work here, or the owner changed
+    /// between `find` and this call.
     ///
     /// Context: signal handler.
     pub(crate) fn enter(
         &self,
+        ticket: u64,
         work: impl FnOnce(&mut Inside, Option<&mut native_unwind::Scratch>),
     ) -> bool {
-        if self.busy.swap(true, Ordering::Acquire) {
+        if self.busy.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        // Either the ticket is still good here, or `is_free` sees the flag.
+        if self.ticket() != ticket {
+            self.busy.store(false, Ordering::Release);
             return false;
         }
         // SAFETY: the flag above makes this the only reference until it is
@@ -110,7 +117,7 @@ impl Slot {
 
     /// A handler is at work in this slot.
     pub(crate) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Acquire)
+        self.busy.load(Ordering::SeqCst)
     }
 
     /// No thread owns it and no late handler is still at work in it.
@@ -126,24 +133,28 @@ impl Slot {
         }
     }
 
-    /// Hands the slot to thread `tid`. Signals for earlier owners no longer find it.
-    fn take_over(&self, tid: i32) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
+    /// Hands the slot to thread `tid`. Signals for earlier owners no longer find
+    /// it; false when a late one is just finding that out.
+    fn take_over(&self, tid: i32) -> bool {
+        self.generation.fetch_add(1, Ordering::SeqCst);
         self.pending.store(false, Ordering::Relaxed);
         self.unless_waiting.store(false, Ordering::Relaxed);
         for count in [&self.unreadable, &self.waiting, &self.taken] {
             count.store(0, Ordering::Relaxed);
         }
         self.ring.reset();
-        self.enter(|inside, _| {
+        let cleared = self.enter(self.ticket(), |inside, _| {
             (inside.depth, inside.task, inside.introduced) = (0, 0, false);
         });
-        self.tid.store(tid, Ordering::Release);
+        if cleared {
+            self.tid.store(tid, Ordering::Release);
+        }
+        cleared
     }
 
     /// Gives the slot back; its memory goes back to the kernel until the next owner.
     pub(crate) fn release(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.generation.fetch_add(1, Ordering::SeqCst);
         self.tid.store(0, Ordering::Release);
     }
 }
@@ -158,8 +169,7 @@ pub(crate) fn acquire(tid: i32) -> Option<&'static Slot> {
             place.store(std::ptr::from_ref(slot).cast_mut(), Ordering::Release);
             return Some(slot);
         };
-        if slot.is_free() {
-            slot.take_over(tid);
+        if slot.is_free() && slot.take_over(tid) {
             return Some(slot);
         }
     }
@@ -190,6 +200,10 @@ pub(crate) fn is_ticket(ticket: u64) -> bool {
 pub(crate) fn forget_owners() {
     for slot in SLOTS.iter().map_while(at) {
         slot.release();
+        if slot.busy.swap(false, Ordering::AcqRel) {
+            // Its handler did not come along; what it was writing is of no use.
+            slot.native.store(std::ptr::null_mut(), Ordering::Release);
+        }
     }
 }
 
@@ -256,5 +270,8 @@ mod tests {
         assert!(find(old).is_none());
         assert!(is_ticket(old));
         assert!(find(old ^ (1 << 60)).is_none());
+        // A handler that found the slot before and comes late does not enter.
+        assert!(!slot.enter(old, |_, _| panic!("the slot is no longer its own")));
+        assert!(slot.is_free() && slot.enter(slot.ticket(), |_, _| ()));
     }
 }

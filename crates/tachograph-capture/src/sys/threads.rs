@@ -53,10 +53,10 @@ impl TaskDirectory {
         status.st_nlink.saturating_sub(2)
     }
 
-    /// The ids of all threads.
-    pub(crate) fn ids(&self) -> Vec<i32> {
-        let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    /// The ids of all threads. Fails when no file can be opened any more.
+    pub(crate) fn ids(&self) -> io::Result<Vec<i32>> {
+        let entries = std::fs::read_dir("/proc/self/task")?.flatten();
+        Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
         let tid = receive.recv().unwrap();
 
         assert!(tasks.count() >= 2);
-        assert!(tasks.ids().contains(&tid));
+        assert!(tasks.ids().unwrap().contains(&tid));
         assert_eq!(
             ThreadFiles::new(tid).state().map(|letter| letter.is_ascii_alphabetic()),
             Some(true)
@@ -199,6 +199,6 @@ mod tests {
 
         drop(done);
         thread.join().unwrap();
-        assert!(!tasks.ids().contains(&tid));
+        assert!(!tasks.ids().unwrap().contains(&tid));
     }
 }
