@@ -61,5 +61,6 @@ def roots() -> tuple[str, str, list[str], list[str]]:
         if os.path.basename(entry.rstrip(os.sep)) in ("site-packages", "dist-packages")
     ]
     own_package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    packages.append(own_package)
+    if os.path.dirname(own_package) not in packages:
+        packages.append(own_package)
     return working_directory, os.path.abspath(script) if script else "", list(libraries), packages

@@ -32,6 +32,7 @@ def record(
     source: bool = True,
     trigger: Trigger = "auto",
     memory_limit_mb: int = 100,
+    max_depth: int = 512,
 ) -> Record: ...
 
 
@@ -47,6 +48,7 @@ def record(
     source: bool = True,
     trigger: Trigger = "auto",
     memory_limit_mb: int = 100,
+    max_depth: int = 512,
 ) -> Any:
     """Record a block or every call of a function.
 
@@ -69,6 +71,7 @@ def record(
         source: Keep the text of own source files that are on a stack.
         trigger: What makes the sampler look; the recording says which and why.
         memory_limit_mb: Room for samples in memory.
+        max_depth: Frames kept per stack; deeper stacks lose their outermost.
 
     Returns:
         A block to enter with ``with``, which gives the ``Recording``, or a
@@ -92,6 +95,7 @@ def record(
         memory_limit_mb=memory_limit_mb,
         mode=mode,
         trigger=trigger,
+        max_depth=max_depth,
         native=native,
         source=source,
     )

@@ -67,12 +67,13 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         (
             loss.partial_native_stacks,
             "native stack",
-            "cut short: a library has no unwind information".to_owned(),
+            "cut short: a library has no unwind information (Python frames are complete)".to_owned(),
         ),
         (
             loss.unnamed_frames,
             "frame",
-            "without a name: the code was gone before it could be read".to_owned(),
+            "without a name: code that ran once was gone before it could be read (its time is counted)"
+                .to_owned(),
         ),
         (
             loss.late_ticks,
