@@ -8,14 +8,17 @@
 //! ```text
 //! word 0   kind 8 | flags 8 | new entries 16 | kept entries 16 | native frames 16
 //! word 1   time, nanoseconds on the monotonic clock
-//! TASK     address, length, then the name, 8 bytes a word (9 words in all after the address)
-//! THREAD   address of the thread object
+//! TASK     address, then a name
+//! THREAD   a name
 //! new      two words an entry, outermost first
 //! native   one word a frame, innermost first
 //! ```
+//!
+//! A name is its length and its text, 8 bytes a word, 9 words in all. Names are
+//! copied in the handler: the task or thread may be gone a moment later.
 
-use crate::names::{NAME_BYTES, TaskName, TaskRef};
-use crate::ring::Ring;
+use crate::names::{NAME_BYTES, NameBuf, TaskName, TaskRef};
+use crate::ring::{Record, Ring};
 use crate::walk::RawFrame;
 
 /// What made the thread look.
@@ -49,8 +52,8 @@ pub struct Sample {
     pub task_changed: bool,
     /// The task, when it changed and there is one.
     pub task: Option<TaskRef>,
-    /// The thread object, the first time it is seen; else 0.
-    pub thread_object: u64,
+    /// What Python calls the thread, the first time it is seen.
+    pub thread_name: Option<NameBuf>,
 }
 
 const HAS_GIL: u64 = 1;
@@ -88,7 +91,7 @@ pub fn push<const WORDS: usize>(
         (sample.at_system_call, AT_SYSTEM_CALL),
         (sample.task_changed && sample.task.is_some(), TASK),
         (sample.task_changed && sample.task.is_none(), NO_TASK),
-        (sample.thread_object != 0, THREAD),
+        (sample.thread_name.is_some(), THREAD),
     ] {
         if set {
             flags |= flag;
@@ -98,7 +101,7 @@ pub fn push<const WORDS: usize>(
         length += 2 + NAME_WORDS;
     }
     if flags & THREAD != 0 {
-        length += 1;
+        length += 1 + NAME_WORDS;
     }
     let Some(mut record) = ring.begin(length) else {
         return false;
@@ -120,20 +123,11 @@ pub fn push<const WORDS: usize>(
                 record.put(*number);
                 (1..NAME_WORDS).for_each(|_| record.put(0));
             }
-            TaskName::Text(text) => {
-                record.put(text.length as u64);
-                for chunk in text.bytes.chunks(8) {
-                    let mut word = [0; 8];
-                    for (to, from) in word.iter_mut().zip(chunk) {
-                        *to = *from;
-                    }
-                    record.put(u64::from_le_bytes(word));
-                }
-            }
+            TaskName::Text(text) => put_name(&mut record, text),
         }
     }
-    if flags & THREAD != 0 {
-        record.put(sample.thread_object);
+    if let Some(name) = &sample.thread_name {
+        put_name(&mut record, name);
     }
     for entry in stack.get(..new).unwrap_or_default().iter().rev() {
         record.put(entry.code);
@@ -142,6 +136,18 @@ pub fn push<const WORDS: usize>(
     native.for_each(|word| record.put(word));
     record.commit();
     true
+}
+
+/// Appends a name: its length and its text.
+fn put_name<const WORDS: usize>(record: &mut Record<'_, WORDS>, name: &NameBuf) {
+    record.put(name.length as u64);
+    for chunk in name.bytes.chunks(8) {
+        let mut word = [0; 8];
+        for (to, from) in word.iter_mut().zip(chunk) {
+            *to = *from;
+        }
+        record.put(u64::from_le_bytes(word));
+    }
 }
 
 /// One record as the collector reads it.
@@ -179,7 +185,7 @@ pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
         partial_native: flags & PARTIAL_NATIVE != 0,
         task_changed: flags & (TASK | NO_TASK) != 0,
         task: None,
-        thread_object: 0,
+        thread_name: None,
     };
     if flags & TASK != 0 {
         let [task, length, name @ ..] = take(words, 2 + NAME_WORDS)? else {
@@ -188,7 +194,8 @@ pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
         sample.task = Some(TaskRef { task: *task, name: task_name(*length, name) });
     }
     if flags & THREAD != 0 {
-        sample.thread_object = *take(words, 1)?.first()?;
+        let [length, name @ ..] = take(words, 1 + NAME_WORDS)? else { return None };
+        sample.thread_name = Some(text(*length, name));
     }
     let new = take(words, 2 * (head >> 16 & 0xffff) as usize)?;
     let native = take(words, (head >> 48) as usize)?;
@@ -199,14 +206,18 @@ fn task_name(length: u64, words: &[u64]) -> TaskName {
     if length == NUMBERED {
         return TaskName::Number(words.first().copied().unwrap_or(0));
     }
-    let mut name =
-        crate::names::NameBuf { length: (length as usize).min(NAME_BYTES), ..Default::default() };
+    TaskName::Text(text(length, words))
+}
+
+fn text(length: u64, words: &[u64]) -> NameBuf {
+    let length = usize::try_from(length).unwrap_or(NAME_BYTES).min(NAME_BYTES);
+    let mut name = NameBuf { length, ..NameBuf::default() };
     for (chunk, word) in name.bytes.chunks_mut(8).zip(words) {
         for (to, from) in chunk.iter_mut().zip(word.to_le_bytes()) {
             *to = from;
         }
     }
-    TaskName::Text(name)
+    name
 }
 
 fn take<'words>(words: &mut &'words [u64], length: usize) -> Option<&'words [u64]> {
@@ -219,7 +230,6 @@ fn take<'words>(words: &mut &'words [u64], length: usize) -> Option<&'words [u64
 mod tests {
     extern crate std;
     use super::*;
-    use crate::names::NameBuf;
     use std::vec::Vec;
 
     fn frame(number: u64) -> RawFrame {
@@ -259,7 +269,8 @@ mod tests {
         let numbered = TaskRef { task: 0xdef, name: TaskName::Number(12) };
         for task in [task, numbered] {
             let task = Some(task);
-            let sample = Sample { task, task_changed: true, thread_object: 6, ..Sample::default() };
+            let thread_name = Some(name);
+            let sample = Sample { task, task_changed: true, thread_name, ..Sample::default() };
             assert!(push(&ring, &sample, &[], &[frame(1)], [].into_iter()));
         }
 
@@ -267,7 +278,7 @@ mod tests {
         let mut rest = words.as_slice();
         let (first, second) = (next(&mut rest).unwrap().sample, next(&mut rest).unwrap().sample);
         let TaskName::Text(name) = first.task.unwrap().name else { panic!("a text was sent") };
-        assert_eq!((name.as_str(), first.thread_object), ("fetch", 6));
+        assert_eq!((name.as_str(), first.thread_name.unwrap().as_str()), ("fetch", "fetch"));
         assert!(matches!(second.task.unwrap().name, TaskName::Number(12)));
     }
 

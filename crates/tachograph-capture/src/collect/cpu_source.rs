@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tachograph_probe::names::NameBuf;
 use tachograph_probe::record;
 use tachograph_profile::{CpuSettings, Interner, Mode, Sample, Trigger};
 
@@ -226,9 +227,8 @@ impl CpuSource {
             let log = self.logs.entry(key).or_insert_with(|| {
                 let since = session_time(self.start, thread.first_seen);
                 let (track, named) = tracks.thread(tables, &thread, since);
-                let mut log = ThreadLog::new(Arc::clone(&thread), track, self.start);
-                log.named = named;
-                log
+                thread.named.store(named, Ordering::Release);
+                ThreadLog::new(Arc::clone(&thread), track, self.start)
             });
             self.words.clear();
             let words = &mut self.words;
@@ -250,12 +250,12 @@ impl CpuSource {
                     self.past.loss.partial_native_stacks += u64::from(sample.partial_native);
                 }
                 log.take(&received, repairs, frames, tables);
-                name_thread(log, sample.thread_object, frames, tables);
+                name_thread(log, sample.thread_name.as_ref(), tables);
             }
             for look in thread.take_idle() {
                 log.take_idle(&look, frames, tables);
                 self.past.loss.truncated_stacks += u64::from(look.truncated);
-                name_thread(log, look.thread_object, frames, tables);
+                name_thread(log, look.thread_name.as_ref(), tables);
             }
             count(log, &mut self.past);
             if thread.deaf.load(Ordering::Acquire) && !log.deaf_noted {
@@ -377,18 +377,11 @@ fn count(log: &mut ThreadLog, past: &mut Totals) {
     }
 }
 
-/// Finds out what Python calls the thread, once.
-fn name_thread(log: &mut ThreadLog, thread_object: u64, frames: &Frames, tables: &mut Interner) {
-    if log.named {
-        return;
-    }
-    if thread_object == 0 {
-        return;
-    }
-    let name = frames.interpreter().and_then(|python| python.thread_name(thread_object));
-    if let Some(name) = name.filter(|name| !name.is_empty()) {
-        tracks::rename(tables, log.track, &name);
-        log.named = true;
+/// Gives the thread the name that Python has for it, once.
+fn name_thread(log: &ThreadLog, name: Option<&NameBuf>, tables: &mut Interner) {
+    let Some(name) = name.map(NameBuf::as_str).filter(|name| !name.is_empty()) else { return };
+    if !log.thread.named.swap(true, Ordering::AcqRel) {
+        tracks::rename(tables, log.track, name);
     }
 }
 

@@ -47,11 +47,6 @@ impl Frames {
         }
     }
 
-    /// The interpreter whose frames are named.
-    pub(crate) fn interpreter(&self) -> Option<&Interpreter> {
-        self.interpreter.as_ref()
-    }
-
     /// Whether the interpreter has a lock that a thread can hold.
     pub(crate) fn has_gil(&self) -> bool {
         self.interpreter.as_ref().is_some_and(|python| !python.free_threaded)

@@ -28,8 +28,6 @@ pub(crate) struct ThreadLog {
     pub(crate) track: TrackId,
     /// The task that runs, as of the last look.
     pub(crate) task: Option<TrackId>,
-    /// Its name has been found out.
-    pub(crate) named: bool,
     /// A note says that it blocks the signal.
     pub(crate) deaf_noted: bool,
     /// Ring drops, unreadable stacks and finished waits and samples counted so far.
@@ -66,7 +64,6 @@ impl ThreadLog {
             thread,
             track,
             task: None,
-            named: false,
             deaf_noted: false,
             counted: [0; 4],
             entries: Vec::new(),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tachograph_probe::memory::ReadMemory;
+use tachograph_probe::names::{NameBuf, thread_name};
 use tachograph_probe::walk::{RawFrame, WalkState, walk};
 use tachograph_profile::ThreadState;
 
@@ -24,7 +25,7 @@ pub(crate) struct Place {
     /// Its CPU clock while it waits.
     pub(crate) cpu: u64,
     stack: Arc<[RawFrame]>,
-    thread_object: u64,
+    thread_name: Option<NameBuf>,
     state: ThreadState,
     truncated: bool,
 }
@@ -35,7 +36,7 @@ impl Place {
         IdleLook {
             time,
             stack: Arc::clone(&self.stack),
-            thread_object: self.thread_object,
+            thread_name: self.thread_name,
             state: self.state,
             truncated: self.truncated,
         }
@@ -82,7 +83,7 @@ impl IdleReader {
     ) -> Option<Place> {
         let state = self.waits_for(files);
         let mut place =
-            Place { cpu, stack: Arc::new([]), thread_object: 0, state, truncated: false };
+            Place { cpu, stack: Arc::new([]), thread_name: None, state, truncated: false };
         if let Some(python) = self.python {
             let memory = Pages::new();
             for address in self.states_of(&python, &memory, thread.tid) {
@@ -91,7 +92,10 @@ impl IdleReader {
                     WalkState::Complete => {
                         place.stack = self.room.get(..seen.depth).unwrap_or_default().into();
                         place.truncated = seen.truncated;
-                        place.thread_object = seen.thread_object;
+                        if seen.thread_object != 0 && !thread.named.load(Ordering::Relaxed) {
+                            let object = seen.thread_object;
+                            place.thread_name = thread_name(&memory, &python.layout, object);
+                        }
                         break;
                     }
                     WalkState::Empty => {}

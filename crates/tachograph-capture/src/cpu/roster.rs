@@ -34,6 +34,11 @@ impl Roster {
         Self { tasks, known, expected: 0, someone_ended: false, scanned, unwatched: 0 }
     }
 
+    /// Whether a thread ended since the last `discover`.
+    pub(crate) fn lost_someone(&self) -> bool {
+        self.someone_ended
+    }
+
     /// Whether threads may have come or gone since the last `discover`.
     pub(crate) fn changed(&self) -> bool {
         self.someone_ended || self.tasks.count() != self.expected

@@ -196,6 +196,10 @@ fn run(
             roster.discover(&mut looker, inner_sink(inner), now);
         }
         let fullest = roster.look_at_all(&mut looker, now);
+        if roster.lost_someone() {
+            // Whoever took an ended thread's place need not wait for a tick.
+            roster.discover(&mut looker, inner_sink(inner), now);
+        }
         if fullest > RING_WORDS / 2 {
             collector.wake();
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tachograph_probe::names::NameBuf;
 use tachograph_probe::walk::RawFrame;
 use tachograph_profile::ThreadState;
 
@@ -23,6 +24,8 @@ pub(crate) struct Watched {
     pub(crate) cpu: AtomicU64,
     /// When it was last seen alive, on the monotonic clock.
     pub(crate) last_seen: AtomicU64,
+    /// Its name has been found out.
+    pub(crate) named: AtomicBool,
     /// It is no more.
     pub(crate) ended: AtomicBool,
     /// The tick alone makes it look: no event or timer could be had for it.
@@ -42,8 +45,8 @@ pub(crate) struct IdleLook {
     pub(crate) time: u64,
     /// Where it waits, innermost first; the same allocation while it stays there.
     pub(crate) stack: Arc<[RawFrame]>,
-    /// The object the outermost frame was called on.
-    pub(crate) thread_object: u64,
+    /// What Python calls the thread, until that is known.
+    pub(crate) thread_name: Option<NameBuf>,
     /// What it waits for.
     pub(crate) state: ThreadState,
     /// The stack was deeper than the limit.
@@ -72,6 +75,7 @@ impl Watched {
             cpu_at_start,
             cpu: AtomicU64::new(cpu_at_start),
             last_seen: AtomicU64::new(now),
+            named: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             by_tick: AtomicBool::new(true),
             deaf: AtomicBool::new(false),

@@ -2,7 +2,6 @@
 
 use tachograph_probe::layout::{Layout, LayoutError, Version};
 use tachograph_probe::memory::ReadMemory;
-use tachograph_probe::names::thread_name;
 
 use super::ProcessMemory;
 use crate::Error;
@@ -51,12 +50,6 @@ impl Interpreter {
             current_thread_state: symbol(c"_PyThreadState_UncheckedGet").unwrap_or(0),
             prefers_current: self.layout.minor < 12,
         }
-    }
-
-    /// What Python calls the thread whose `threading.Thread` is at `thread`.
-    pub(crate) fn thread_name(&self, thread: u64) -> Option<String> {
-        let name = thread_name(&ProcessMemory::own(), &self.layout, thread)?;
-        Some(name.as_str().to_owned())
     }
 }
 

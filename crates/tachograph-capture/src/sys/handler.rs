@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tachograph_probe::layout::Layout;
 use tachograph_probe::memory::ReadMemory;
-use tachograph_probe::names::{TaskRef, task_of_handle};
+use tachograph_probe::names::{TaskRef, task_of_handle, thread_name};
 use tachograph_probe::record::{self, Kind};
 use tachograph_probe::walk::{EntryKind, RawFrame, WalkState, walk};
 
@@ -243,7 +243,9 @@ fn capture(
     let new_task = task.as_ref().map_or(0, |task| task.task) != inside.task;
     sample.task = task.filter(|_| new_task);
     sample.task_changed = new_task;
-    sample.thread_object = if inside.introduced { 0 } else { thread_object };
+    sample.thread_name = python
+        .filter(|_| thread_object != 0 && !inside.introduced)
+        .and_then(|python| thread_name(&Guarded, &python.layout, thread_object));
 
     let stack = stack.get(..depth).unwrap_or_default();
     let before = before.get(..inside.depth).unwrap_or_default();
