@@ -65,31 +65,19 @@ fn tables_and_samples_written_by_hand_are_read() {
     assert_eq!(profile.loss.dropped_samples, 5);
     let times: Vec<Time> = profile.samples.iter().map(|sample| sample.time).collect();
     assert_eq!(times, [1_000_000, 1_100_000, 1_400_000].map(Time));
-    let weights: Vec<u64> = profile
-        .weights(Measure::CpuTime)
-        .map(|w| w.weight)
-        .collect();
+    let weights: Vec<u64> = profile.weights(Measure::CpuTime).map(|w| w.weight).collect();
     assert_eq!(weights, [10, 9, 12]);
     let names: Vec<_> = profile
         .frames_from_root(profile.samples[0].stack)
         .iter()
-        .map(|frame| {
-            (
-                profile.text(frame.function),
-                profile.text(frame.file),
-                frame.line,
-            )
-        })
+        .map(|frame| (profile.text(frame.function), profile.text(frame.file), frame.line))
         .collect();
     assert_eq!(names, [("main", "train.py", 5), ("load", "train.py", 9)]);
     assert_eq!(profile.tables.frames[0].kind, FrameKind::Python);
     assert_eq!(profile.samples[0].state, ThreadState::RunningWithGil);
     let thread = profile.tables.tracks[1];
     assert_eq!((thread.kind, thread.os_id), (TrackKind::Thread, 8));
-    assert_eq!(
-        (thread.start, thread.end),
-        (Time(1_000), Some(Time(200_000)))
-    );
+    assert_eq!((thread.start, thread.end), (Time(1_000), Some(Time(200_000))));
 }
 
 #[test]
@@ -115,34 +103,22 @@ fn other_events_written_by_hand_are_read() {
 
     let block = profile.allocations[0];
     assert_eq!((block.time, block.freed), (Time(5_000), Some(Time(9_000))));
-    assert_eq!(
-        (block.address, block.size_bytes, block.weight_bytes),
-        (64, 16, 100)
-    );
-    let [outer, inner] = &profile.spans[..] else {
-        panic!("{:?}", profile.spans)
-    };
+    assert_eq!((block.address, block.size_bytes, block.weight_bytes), (64, 16, 100));
+    let [outer, inner] = &profile.spans[..] else { panic!("{:?}", profile.spans) };
     assert_eq!((outer.start, outer.end), (Time(2_000), Some(Time(8_000))));
     assert_eq!(outer.attributes[0].1, Attribute::Bool(true));
     assert_eq!((inner.start, inner.end), (Time(3_000), Some(Time(7_000))));
     assert_eq!(inner.parent.map(|parent| parent.index()), Some(0));
     assert!(inner.failed);
     assert_eq!(inner.attributes[0].1, Attribute::Int(-2));
-    let points: Vec<_> = profile
-        .points
-        .iter()
-        .map(|point| (point.time.0, point.value))
-        .collect();
+    let points: Vec<_> = profile.points.iter().map(|point| (point.time.0, point.value)).collect();
     assert_eq!(points, [(1_000, 30.0), (2_000, 20.0)]);
     assert_eq!(profile.text(profile.notes[0].text), "load");
 }
 
 #[test]
 fn the_page_names_every_fact() {
-    let mut meta = Meta {
-        python: Some(PythonInfo::default()),
-        ..Meta::default()
-    };
+    let mut meta = Meta { python: Some(PythonInfo::default()), ..Meta::default() };
     meta.settings.cpu = Some(CpuSettings::default());
     let page = include_str!("../../../docs/reference/file-format.md");
 

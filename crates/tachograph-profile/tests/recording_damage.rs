@@ -18,11 +18,7 @@ use tachograph_profile::{Batch, Error, Frame, Interner, Meta, Profile, Sample, T
 fn example() -> Profile {
     let stacks: [&[(&str, &str, u32)]; 3] = [
         &[("main", "train.py", 3), ("load", "data.py", 7)],
-        &[
-            ("main", "train.py", 4),
-            ("step", "optim.py", 12),
-            ("add", "optim.py", 30),
-        ],
+        &[("main", "train.py", 4), ("step", "optim.py", 12), ("add", "optim.py", 30)],
         &[("main", "train.py", 5)],
     ];
     let row = |i: u64| (i * 1_000_000, 1_000_000 + i % 2, stacks[i as usize % 3]);
@@ -34,11 +30,7 @@ fn unfinished(profile: &Profile) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &Meta::default()).unwrap();
     for samples in profile.samples.chunks(50) {
         let until = Time(samples.last().map_or(0, |sample| sample.time.0 + 1_000_000));
-        let batch = Batch {
-            samples: samples.to_vec(),
-            until,
-            ..Batch::default()
-        };
+        let batch = Batch { samples: samples.to_vec(), until, ..Batch::default() };
         writer.append(&profile.tables, &batch).unwrap();
     }
     writer.into_inner()
@@ -100,10 +92,7 @@ fn a_damaged_chunk_ends_the_profile_and_is_named() {
 
     assert_eq!(read.samples, profile.samples[..150]);
     let text = read.text(read.notes[0].text);
-    assert!(
-        text.contains("damaged at byte") && text.contains("after 0.150 s"),
-        "{text}"
-    );
+    assert!(text.contains("damaged at byte") && text.contains("after 0.150 s"), "{text}");
 }
 
 #[test]
@@ -122,26 +111,13 @@ fn a_later_version_asks_for_an_upgrade() {
 
     let error = read(&bytes, "new.tacho").unwrap_err();
 
-    assert!(
-        matches!(
-            error,
-            Error::TooNew {
-                found: 2,
-                supported: 1,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::TooNew { found: 2, supported: 1, .. }), "{error}");
 }
 
 #[test]
 fn a_missing_file_is_named() {
     let error = open("/nowhere/run.tacho".as_ref()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        r#"cannot read recording "/nowhere/run.tacho"; check the path"#
-    );
+    assert_eq!(error.to_string(), r#"cannot read recording "/nowhere/run.tacho"; check the path"#);
 }
 
 #[test]
@@ -160,10 +136,7 @@ fn a_saved_file_replaces_the_old_one_and_leaves_nothing_beside() {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     let error = write("/dev/full".as_ref(), &example()).unwrap_err();
-    assert!(
-        error.to_string().starts_with(r#"cannot write "/dev/full""#),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with(r#"cannot write "/dev/full""#), "{error}");
 }
 
 #[test]
@@ -173,20 +146,8 @@ fn a_frame_may_get_its_name_and_a_track_its_end_later() {
     let blank = tables.label("");
     let stack = tables.stack(None, blank);
     let mut writer = Writer::new(Vec::new(), &Meta::default()).unwrap();
-    let samples = vec![Sample {
-        track,
-        stack,
-        ..example().samples[0]
-    }];
-    writer
-        .append(
-            tables.tables(),
-            &Batch {
-                samples,
-                ..Batch::default()
-            },
-        )
-        .unwrap();
+    let samples = vec![Sample { track, stack, ..example().samples[0] }];
+    writer.append(tables.tables(), &Batch { samples, ..Batch::default() }).unwrap();
 
     let (function, name) = (tables.string("memcpy"), tables.string("loader-1"));
     tables.tables_mut().frames[0].function = function;
@@ -228,29 +189,19 @@ impl Write for &mut Disk {
 #[test]
 fn what_a_full_disk_refused_is_written_when_there_is_room() {
     let profile = example();
-    let mut full = Disk {
-        bytes: Vec::new(),
-        room: 1 << 20,
-    };
+    let mut full = Disk { bytes: Vec::new(), room: 1 << 20 };
     let mut writer = Writer::new(&mut full, &Meta::default()).unwrap();
     let disk = writer.get_mut();
     disk.room = disk.bytes.len() + 50;
-    let batch = |samples: &[Sample]| Batch {
-        samples: samples.to_vec(),
-        ..Batch::default()
-    };
+    let batch = |samples: &[Sample]| Batch { samples: samples.to_vec(), ..Batch::default() };
 
     let refused = writer.append(&profile.tables, &batch(&profile.samples[..100]));
 
     assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert!(writer.waiting_bytes() > 0);
     writer.get_mut().room = 1 << 20;
-    writer
-        .append(&profile.tables, &batch(&profile.samples[100..]))
-        .unwrap();
-    writer
-        .finish(&profile.tables, &profile.meta, &profile.loss)
-        .unwrap();
+    writer.append(&profile.tables, &batch(&profile.samples[100..])).unwrap();
+    writer.finish(&profile.tables, &profile.meta, &profile.loss).unwrap();
     assert_eq!(writer.waiting_bytes(), 0);
     assert_eq!(read(&full.bytes, "disk").unwrap(), profile);
 }
@@ -259,23 +210,11 @@ fn what_a_full_disk_refused_is_written_when_there_is_room() {
 fn a_finished_recording_takes_no_more() {
     let profile = example();
     let mut writer = Writer::new(Vec::new(), &profile.meta).unwrap();
-    writer
-        .finish(&profile.tables, &profile.meta, &profile.loss)
-        .unwrap();
+    writer.finish(&profile.tables, &profile.meta, &profile.loss).unwrap();
 
-    assert_eq!(
-        writer
-            .finish(&profile.tables, &profile.meta, &profile.loss)
-            .unwrap(),
-        0
-    );
-    let error = writer
-        .append(&profile.tables, &Batch::default())
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the recording is finished; start another one"
-    );
+    assert_eq!(writer.finish(&profile.tables, &profile.meta, &profile.loss).unwrap(), 0);
+    let error = writer.append(&profile.tables, &Batch::default()).unwrap_err();
+    assert_eq!(error.to_string(), "the recording is finished; start another one");
 }
 
 #[test]
@@ -285,14 +224,9 @@ fn samples_in_any_order_come_back_by_time() {
     samples.reverse();
     samples.rotate_left(70);
     let mut writer = Writer::new(Vec::new(), &profile.meta).unwrap();
-    let batch = Batch {
-        samples,
-        ..Batch::default()
-    };
+    let batch = Batch { samples, ..Batch::default() };
     writer.append(&profile.tables, &batch).unwrap();
-    writer
-        .finish(&profile.tables, &profile.meta, &profile.loss)
-        .unwrap();
+    writer.finish(&profile.tables, &profile.meta, &profile.loss).unwrap();
 
     assert_eq!(read(&writer.into_inner(), "turned").unwrap(), profile);
 }
@@ -357,8 +291,5 @@ fn mutated_files_never_panic_or_break_a_rule() {
         }
     }
 
-    assert!(
-        files > 100 && profiles > 10,
-        "{profiles} profiles of {files} files"
-    );
+    assert!(files > 100 && profiles > 10, "{profiles} profiles of {files} files");
 }

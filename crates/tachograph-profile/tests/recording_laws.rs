@@ -17,24 +17,9 @@ fn write_in_batches(profile: &Profile, cuts: &[u64]) -> Vec<u8> {
         let to = Time(cut);
         let inside = |time: Time| from <= time && time < to;
         let mut batch = Batch {
-            samples: profile
-                .samples
-                .iter()
-                .copied()
-                .filter(|s| inside(s.time))
-                .collect(),
-            points: profile
-                .points
-                .iter()
-                .copied()
-                .filter(|p| inside(p.time))
-                .collect(),
-            notes: profile
-                .notes
-                .iter()
-                .copied()
-                .filter(|n| inside(n.time))
-                .collect(),
+            samples: profile.samples.iter().copied().filter(|s| inside(s.time)).collect(),
+            points: profile.points.iter().copied().filter(|p| inside(p.time)).collect(),
+            notes: profile.notes.iter().copied().filter(|n| inside(n.time)).collect(),
             loss: profile.loss,
             until: to.min(Time(profile.meta.duration_ns)),
             ..Batch::default()
@@ -42,18 +27,11 @@ fn write_in_batches(profile: &Profile, cuts: &[u64]) -> Vec<u8> {
         for (i, block) in profile.allocations.iter().enumerate() {
             if inside(block.time) {
                 let freed = block.freed.filter(|freed| *freed < to);
-                batch
-                    .allocations
-                    .push(tachograph_profile::Allocation { freed, ..*block });
-            } else if let Some(time) = block
-                .freed
-                .filter(|_| block.time < from)
-                .filter(|t| inside(*t))
+                batch.allocations.push(tachograph_profile::Allocation { freed, ..*block });
+            } else if let Some(time) =
+                block.freed.filter(|_| block.time < from).filter(|t| inside(*t))
             {
-                batch.frees.push(Free {
-                    allocation: i as u32,
-                    time,
-                });
+                batch.frees.push(Free { allocation: i as u32, time });
             }
         }
         for (i, span) in profile.spans.iter().enumerate() {
@@ -75,14 +53,10 @@ fn write_in_batches(profile: &Profile, cuts: &[u64]) -> Vec<u8> {
                 });
             }
         }
-        writer
-            .append(&tables_at(&profile.tables, to), &batch)
-            .unwrap();
+        writer.append(&tables_at(&profile.tables, to), &batch).unwrap();
         from = to;
     }
-    writer
-        .finish(&profile.tables, &profile.meta, &profile.loss)
-        .unwrap();
+    writer.finish(&profile.tables, &profile.meta, &profile.loss).unwrap();
     writer.into_inner()
 }
 
@@ -93,11 +67,7 @@ fn tables_at(tables: &Tables, time: Time) -> Tables {
         track.end = track.end.filter(|end| *end < time);
     }
     if time < Time(u64::MAX) {
-        for frame in early
-            .frames
-            .iter_mut()
-            .filter(|frame| frame.mapping.is_some())
-        {
+        for frame in early.frames.iter_mut().filter(|frame| frame.mapping.is_some()) {
             frame.line = 0;
         }
     }

@@ -3,10 +3,7 @@
 //! The program is made up but varied: 400 stacks of 5 to 40 frames that are
 //! taken in phases, a few often and most seldom, on three threads, with the
 //! jittered gaps of the default trigger.
-#![allow(
-    clippy::print_stdout,
-    reason = "the figures are the point of these tests"
-)]
+#![allow(clippy::print_stdout, reason = "the figures are the point of these tests")]
 
 use std::time::Instant;
 
@@ -79,21 +76,13 @@ impl Program {
             }
             stacks.extend(caller);
         }
-        Self {
-            dice,
-            tables: tables.into_tables(),
-            threads: threads.to_vec(),
-            stacks,
-        }
+        Self { dice, tables: tables.into_tables(), threads: threads.to_vec(), stacks }
     }
 
     /// The samples of one second that starts at `from`, at `hz` per second
     /// of CPU time; the main thread is busy, the others share one more core.
     fn second(&mut self, from: u64, hz: u64) -> Batch {
-        let mut batch = Batch {
-            until: Time(from + 1_000_000_000),
-            ..Batch::default()
-        };
+        let mut batch = Batch { until: Time(from + 1_000_000_000), ..Batch::default() };
         let period = 1_000_000_000 / hz;
         let phase = (from / 10_000_000_000 * 97) as usize;
         let mut at = from;
@@ -122,11 +111,7 @@ impl Program {
         // to its samples in equal parts, the rest of the division to the first.
         for track in &self.threads {
             let clock = self.dice.below(1_000_000);
-            let mut own: Vec<_> = batch
-                .samples
-                .iter_mut()
-                .filter(|s| s.track == *track)
-                .collect();
+            let mut own: Vec<_> = batch.samples.iter_mut().filter(|s| s.track == *track).collect();
             let count = own.len() as u64;
             let total = count * period + clock;
             for (i, sample) in own.iter_mut().enumerate() {
@@ -148,13 +133,8 @@ fn record(seconds: u64, hz: u64) -> (Vec<u8>, usize) {
         writer.append(&program.tables, &batch).unwrap();
     }
     let duration_ns = seconds * 1_000_000_000;
-    let meta = Meta {
-        duration_ns,
-        ..Meta::default()
-    };
-    writer
-        .finish(&program.tables, &meta, &Default::default())
-        .unwrap();
+    let meta = Meta { duration_ns, ..Meta::default() };
+    writer.finish(&program.tables, &meta, &Default::default()).unwrap();
     (writer.into_inner(), count)
 }
 
@@ -181,10 +161,7 @@ fn a_day_at_100_hz_takes_at_most_100_mb() {
     let per_second = (bytes.len() - head.len()) as f64 / (seconds - 1) as f64;
     let day = head.len() as f64 + per_second * 86_400.0;
 
-    assert!(
-        samples > 99_000,
-        "{samples} samples are not 1000 s at 100 Hz"
-    );
+    assert!(samples > 99_000, "{samples} samples are not 1000 s at 100 Hz");
     assert!(day <= 100e6, "a day would take {:.1} MB", day / 1e6);
     println!("a day at 100 Hz: {:.1} MB", day / 1e6);
 }

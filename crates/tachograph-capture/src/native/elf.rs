@@ -37,9 +37,7 @@ const LONGEST_BUILD_ID: usize = 64;
 
 /// Where the unwind table index `.eh_frame_hdr` is.
 pub(crate) fn unwind_index(segments: &[Segment]) -> Option<Range<u64>> {
-    let index = segments
-        .iter()
-        .find(|segment| segment.kind == PT_GNU_EH_FRAME)?;
+    let index = segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME)?;
     Some(index.range.clone())
 }
 
@@ -76,17 +74,7 @@ pub(crate) fn function_start(index: &Range<u64>, pc: u64, read: Read<'_>) -> Opt
     if !read(index.start, &mut head) {
         return None;
     }
-    let [
-        version,
-        _,
-        count_encoding,
-        table_encoding,
-        _,
-        _,
-        _,
-        _,
-        count @ ..,
-    ] = head;
+    let [version, _, count_encoding, table_encoding, _, _, _, _, count @ ..] = head;
     if (version, count_encoding, table_encoding) != (1, UDATA4, DATAREL_SDATA4) {
         return None;
     }
@@ -94,11 +82,8 @@ pub(crate) fn function_start(index: &Range<u64>, pc: u64, read: Read<'_>) -> Opt
     let count = u64::from(u32::from_le_bytes(count)).min(room);
     let start_of = |entry: u64| {
         let mut distance = [0; 4];
-        read(index.start + 12 + 8 * entry, &mut distance).then(|| {
-            index
-                .start
-                .wrapping_add_signed(i32::from_le_bytes(distance).into())
-        })
+        read(index.start + 12 + 8 * entry, &mut distance)
+            .then(|| index.start.wrapping_add_signed(i32::from_le_bytes(distance).into()))
     };
     // The entries are sorted: find the last one that starts at or before `pc`.
     let (mut low, mut high) = (0, count);
@@ -147,10 +132,7 @@ fn build_id_note(notes: &Range<u64>, read: Read<'_>) -> Option<(Vec<u8>, u64)> {
 fn words(bytes: [u8; 16]) -> [u32; 4] {
     let mut words = [0; 4];
     for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(4)) {
-        *word = chunk
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u32::from(*byte));
+        *word = chunk.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
     }
     words
 }
@@ -163,9 +145,7 @@ mod tests {
     fn image(bytes: &[u8]) -> impl Fn(u64, &mut [u8]) -> bool {
         move |address, out| {
             let start = address.wrapping_sub(0x1000) as usize;
-            let Some(from) = start
-                .checked_add(out.len())
-                .and_then(|end| bytes.get(start..end))
+            let Some(from) = start.checked_add(out.len()).and_then(|end| bytes.get(start..end))
             else {
                 return false;
             };
@@ -188,10 +168,7 @@ mod tests {
     fn the_build_id_is_found_behind_another_note() {
         let mut bytes = note(1, b"GNU\0", &[9; 8]);
         bytes.extend(note(NT_GNU_BUILD_ID, b"GNU\0", &[7; 20]));
-        let notes = Segment {
-            kind: PT_NOTE,
-            range: 0x1000..0x1000 + bytes.len() as u64,
-        };
+        let notes = Segment { kind: PT_NOTE, range: 0x1000..0x1000 + bytes.len() as u64 };
 
         let found = build_id(&[notes], &image(&bytes));
 
@@ -202,10 +179,7 @@ mod tests {
     fn a_note_that_runs_past_its_segment_is_no_build_id() {
         let mut bytes = note(NT_GNU_BUILD_ID, b"GNU\0", &[7; 20]);
         bytes[4] = 0xff;
-        let notes = Segment {
-            kind: PT_NOTE,
-            range: 0x1000..0x1000 + bytes.len() as u64,
-        };
+        let notes = Segment { kind: PT_NOTE, range: 0x1000..0x1000 + bytes.len() as u64 };
 
         assert_eq!(build_id(&[notes], &image(&bytes)), None);
     }
@@ -215,39 +189,17 @@ mod tests {
         let bytes = [1, PCREL_SDATA4, 3, 0x3b, 0x0c, 0, 0, 0, 0, 0, 0, 0];
         let index = 0x1000..0x100c;
         let segments = [
-            Segment {
-                kind: PT_LOAD,
-                range: 0x1000..0x2000,
-            },
-            Segment {
-                kind: PT_GNU_EH_FRAME,
-                range: index.clone(),
-            },
+            Segment { kind: PT_LOAD, range: 0x1000..0x2000 },
+            Segment { kind: PT_GNU_EH_FRAME, range: index.clone() },
         ];
 
         assert_eq!(unwind_index(&segments), Some(index.clone()));
-        assert_eq!(
-            unwind_table(&segments, &index, &image(&bytes)),
-            Some(0x1010..0x2000)
-        );
+        assert_eq!(unwind_table(&segments, &index, &image(&bytes)), Some(0x1010..0x2000));
     }
 
     #[test]
     fn the_index_tells_where_the_function_of_an_address_starts() {
-        let mut bytes = vec![
-            1,
-            PCREL_SDATA4,
-            UDATA4,
-            DATAREL_SDATA4,
-            0,
-            0,
-            0,
-            0,
-            3,
-            0,
-            0,
-            0,
-        ];
+        let mut bytes = vec![1, PCREL_SDATA4, UDATA4, DATAREL_SDATA4, 0, 0, 0, 0, 3, 0, 0, 0];
         for (start, entry) in [(0x100_i32, 1_i32), (0x180, 2), (0x300, 3)] {
             bytes.extend(start.to_le_bytes());
             bytes.extend(entry.to_le_bytes());
@@ -266,14 +218,8 @@ mod tests {
     #[test]
     fn an_index_of_an_unknown_version_gives_no_table() {
         let bytes = [2, PCREL_SDATA4, 3, 0x3b, 0x0c, 0, 0, 0];
-        let segments = [Segment {
-            kind: PT_LOAD,
-            range: 0x1000..0x2000,
-        }];
+        let segments = [Segment { kind: PT_LOAD, range: 0x1000..0x2000 }];
 
-        assert_eq!(
-            unwind_table(&segments, &(0x1000..0x1008), &image(&bytes)),
-            None
-        );
+        assert_eq!(unwind_table(&segments, &(0x1000..0x1008), &image(&bytes)), None);
     }
 }

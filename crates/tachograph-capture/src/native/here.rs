@@ -56,10 +56,7 @@ impl Walker {
     #[must_use]
     pub fn new() -> Self {
         let frames = vec![NativeRaw::default(); MAX_FRAMES].into_boxed_slice();
-        Self {
-            scratch: Scratch::default(),
-            frames,
-        }
+        Self { scratch: Scratch::default(), frames }
     }
 
     /// Writes the code words of the calling thread's stack to `out`, innermost
@@ -81,10 +78,7 @@ impl Walker {
             *word = frame.code();
         }
         let complete = unwound.complete && callers.len() <= out.len();
-        Walked {
-            depth: callers.len().min(out.len()),
-            complete,
-        }
+        Walked { depth: callers.len().min(out.len()), complete }
     }
 }
 

@@ -66,10 +66,7 @@ pub fn refresh() -> bool {
             return false;
         }
         let (changes, objects) = native_objects::loaded_objects();
-        let known = objects
-            .into_iter()
-            .map(|object| state.number(object))
-            .collect();
+        let known = objects.into_iter().map(|object| state.number(object)).collect();
         let rules = match Pinned::current() {
             Some(current) => current.with_objects(known),
             None => Rules::default().with_objects(known),
@@ -87,10 +84,7 @@ impl State {
         if object.name.is_empty() {
             object.name = program_path();
         }
-        let before = self
-            .seen
-            .iter()
-            .position(|seen| is_same_file_and_place(seen, &object));
+        let before = self.seen.iter().position(|seen| is_same_file_and_place(seen, &object));
         let object = Arc::new(object);
         let index = match before {
             Some(index) => {
@@ -110,10 +104,7 @@ impl State {
 }
 
 fn known(object: Arc<LoadedObject>, index: usize) -> Known {
-    Known {
-        object,
-        id: u16::try_from(index + 1).unwrap_or(0),
-    }
+    Known { object, id: u16::try_from(index + 1).unwrap_or(0) }
 }
 
 fn is_same_file_and_place(a: &LoadedObject, b: &LoadedObject) -> bool {

@@ -71,10 +71,7 @@ pub struct Symbolizer {
 
 impl std::fmt::Debug for Symbolizer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Symbolizer")
-            .field("names", &self.names.len())
-            .finish()
+        formatter.debug_struct("Symbolizer").field("names", &self.names.len()).finish()
     }
 }
 
@@ -88,11 +85,7 @@ impl Symbolizer {
     /// A symbolizer that has read nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            reader: reader(),
-            names: FxHashMap::default(),
-            files: FxHashMap::default(),
-        }
+        Self { reader: reader(), names: FxHashMap::default(), files: FxHashMap::default() }
     }
 
     /// The symbols of `codes`, in their order.
@@ -104,20 +97,14 @@ impl Symbolizer {
         if self.names.len() > MOST_NAMES {
             self.names.clear();
         }
-        let mut new: Vec<u64> = codes
-            .iter()
-            .copied()
-            .filter(|code| !self.names.contains_key(code))
-            .collect();
+        let mut new: Vec<u64> =
+            codes.iter().copied().filter(|code| !self.names.contains_key(code)).collect();
         new.sort_unstable();
         new.dedup();
         for group in new.chunk_by(|a, b| a >> PC_BITS == b >> PC_BITS) {
             self.learn(group);
         }
-        codes
-            .iter()
-            .map(|code| self.names.get(code).cloned().unwrap_or_default())
-            .collect()
+        codes.iter().map(|code| self.names.get(code).cloned().unwrap_or_default()).collect()
     }
 
     /// Resolves words of one object number.
@@ -231,14 +218,10 @@ fn is_file_of(object: &LoadedObject) -> bool {
 fn start_of(object: &LoadedObject, file_address: u64) -> u64 {
     let mark = object.mark;
     let is_loaded = mark.words.into_iter().zip([mark.address, mark.address + 8]);
-    let is_loaded = is_loaded
-        .into_iter()
-        .all(|(word, address)| read_word(address) == Some(word));
+    let is_loaded = is_loaded.into_iter().all(|(word, address)| read_word(address) == Some(word));
     let pc = file_address.wrapping_add(object.bias);
     let start = is_loaded.then(|| elf::function_start(&object.index, pc, &read_bytes));
-    start
-        .flatten()
-        .map_or(file_address, |start| start.wrapping_sub(object.bias))
+    start.flatten().map_or(file_address, |start| start.wrapping_sub(object.bias))
 }
 
 /// A name without the endings a compiler gives to parts and copies of a function.
@@ -293,19 +276,13 @@ mod tests {
     fn functions_the_kernel_maps_have_names_too() {
         super::super::refresh();
         let (_, objects) = crate::sys::native_objects::loaded_objects();
-        for kernel in objects
-            .iter()
-            .filter(|object| object.name.starts_with(KERNEL_OBJECT))
-        {
+        for kernel in objects.iter().filter(|object| object.name.starts_with(KERNEL_OBJECT)) {
             let codes: Vec<u64> = (kernel.found.start..kernel.found.end).step_by(64).collect();
 
             let symbols = Symbolizer::new().resolve(&codes);
 
             let is_clock = |name: &str| name.contains("clock_gettime");
-            assert!(
-                symbols.iter().any(|symbol| is_clock(symbol.known_name())),
-                "{symbols:#?}"
-            );
+            assert!(symbols.iter().any(|symbol| is_clock(symbol.known_name())), "{symbols:#?}");
         }
     }
 

@@ -23,11 +23,7 @@ impl Turn {
             // SAFETY: the three functions live as long as this library, which
             // the interpreter never unloads, and only touch atomics.
             unsafe {
-                libc::pthread_atfork(
-                    Some(before_fork),
-                    Some(after_in_parent),
-                    Some(after_in_child),
-                )
+                libc::pthread_atfork(Some(before_fork), Some(after_in_parent), Some(after_in_child))
             };
         });
         wait();
@@ -42,10 +38,7 @@ impl Drop for Turn {
 }
 
 fn wait() {
-    while TAKEN
-        .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
+    while TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
         yield_now();
     }
 }

@@ -7,14 +7,8 @@
 
 /// Fills `out` with the bytes at `address`; false when they cannot all be read.
 pub(crate) fn read_bytes(address: u64, out: &mut [u8]) -> bool {
-    let local = libc::iovec {
-        iov_base: out.as_mut_ptr().cast(),
-        iov_len: out.len(),
-    };
-    let remote = libc::iovec {
-        iov_base: address as *mut libc::c_void,
-        iov_len: out.len(),
-    };
+    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: out.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: out.len() };
     // SAFETY: takes no argument and cannot fail.
     let pid = unsafe { libc::getpid() };
     // SAFETY: `local` covers exactly the bytes of `out`, which we borrow
@@ -39,10 +33,7 @@ mod tests {
     fn a_mapped_word_is_read_and_an_unmapped_one_is_refused() {
         let word = Box::new(0x0123_4567_89ab_cdef_u64);
 
-        assert_eq!(
-            read_word(std::ptr::from_ref(&*word) as u64),
-            Some(0x0123_4567_89ab_cdef)
-        );
+        assert_eq!(read_word(std::ptr::from_ref(&*word) as u64), Some(0x0123_4567_89ab_cdef));
         assert_eq!(read_word(8), None);
         assert!(!read_bytes(u64::MAX - 3, &mut [0; 8]));
     }

@@ -171,21 +171,14 @@ fn describe(info: &libc::dl_phdr_info) -> Option<LoadedObject> {
         .iter()
         .map(|header| {
             let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
-            Segment {
-                kind: header.p_type,
-                range: start..start.saturating_add(header.p_memsz),
-            }
+            Segment { kind: header.p_type, range: start..start.saturating_add(header.p_memsz) }
         })
         .collect();
     let index = elf::unwind_index(&segments)?;
     let found = find(index.start).filter(|found| found.index == index.start)?;
     let table = elf::unwind_table(&segments, &index, &read_bytes)?;
     let (build_id, note) = elf::build_id(&segments, &read_bytes).unwrap_or_default();
-    let address = if build_id.is_empty() {
-        index.start
-    } else {
-        note
-    } & !7;
+    let address = if build_id.is_empty() { index.start } else { note } & !7;
     let words = [read_word(address)?, read_word(address + 8)?];
     Some(LoadedObject {
         name: name(info),
@@ -213,21 +206,13 @@ mod tests {
 
     #[test]
     fn the_loader_finds_the_object_that_holds_this_function() {
-        assert!(
-            prepare(),
-            "glibc 2.35 or newer is expected on a test machine"
-        );
+        assert!(prepare(), "glibc 2.35 or newer is expected on a test machine");
         let here = changes as fn() -> Changes as usize as u64;
 
         let found = find(here).expect("this program is loaded");
 
         assert!((found.start..found.end).contains(&here));
-        assert!(
-            loaded_objects()
-                .1
-                .iter()
-                .any(|object| object.found == found)
-        );
+        assert!(loaded_objects().1.iter().any(|object| object.found == found));
     }
 
     #[test]
@@ -245,20 +230,14 @@ mod tests {
         let (counted, objects) = loaded_objects();
 
         assert_eq!(changes(), counted);
-        assert!(
-            objects.len() >= 2,
-            "the program and its C library: {objects:?}"
-        );
+        assert!(objects.len() >= 2, "the program and its C library: {objects:?}");
     }
 
     #[test]
     fn the_c_library_has_a_build_id_and_a_mark() {
         prepare();
         let (_, objects) = loaded_objects();
-        let libc = objects
-            .iter()
-            .find(|object| object.name.contains("libc.so"))
-            .unwrap();
+        let libc = objects.iter().find(|object| object.name.contains("libc.so")).unwrap();
 
         assert_eq!(libc.build_id.len(), 20);
         assert_ne!(libc.mark.words, [0, 0]);

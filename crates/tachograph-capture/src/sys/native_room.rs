@@ -41,11 +41,7 @@ impl AllocationPolicy for SmallRoom {
 ///
 /// A release build uses 3.1 KB and the fault 2 KB more; the test
 /// `a_walk_fits_a_small_signal_stack` watches over it.
-const NEEDED: u64 = if cfg!(debug_assertions) {
-    20 << 10
-} else {
-    5_600
-};
+const NEEDED: u64 = if cfg!(debug_assertions) { 20 << 10 } else { 5_600 };
 
 /// Code this near to the stack that was interrupted runs on that same stack.
 const SAME_STACK: u64 = 1 << 20;

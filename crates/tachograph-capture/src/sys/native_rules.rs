@@ -31,10 +31,7 @@ unsafe impl Sync for Mapped {}
 impl Mapped {
     fn new(range: &Range<u64>) -> Self {
         let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
-        Self {
-            start: range.start as *const u8,
-            length,
-        }
+        Self { start: range.start as *const u8, length }
     }
 }
 
@@ -85,10 +82,7 @@ impl Rules {
                 engine.add_module(module(&new.object));
             }
         }
-        Self {
-            engine,
-            known: objects,
-        }
+        Self { engine, known: objects }
     }
 
     /// The object that holds `pc`, if it is in the list and still the same one.
@@ -102,9 +96,7 @@ impl Rules {
         pc: u64,
         read: &mut impl FnMut(u64) -> Option<u64>,
     ) -> Option<&Known> {
-        let after = self
-            .known
-            .partition_point(|known| known.object.found.start <= pc);
+        let after = self.known.partition_point(|known| known.object.found.start <= pc);
         let known = self.known.get(after.checked_sub(1)?)?;
         let object = &known.object;
         if pc >= object.found.end || find(pc) != Some(object.found) {
@@ -163,9 +155,7 @@ impl Pinned {
     /// Context: signal handler.
     pub(crate) fn current() -> Option<Self> {
         READERS.fetch_add(1, Ordering::SeqCst);
-        let pinned = Self {
-            rules: CURRENT.load(Ordering::SeqCst),
-        };
+        let pinned = Self { rules: CURRENT.load(Ordering::SeqCst) };
         (!pinned.rules.is_null()).then_some(pinned)
     }
 }

@@ -38,12 +38,7 @@ pub(crate) fn by_frame_pointer(
     let callers_fp = read(fp)?;
     let caller = read(fp.checked_add(8)?)?;
     let sp = fp.checked_add(16)?;
-    let interrupted = Interrupted {
-        ip: caller,
-        sp,
-        fp: callers_fp,
-        lr: caller,
-    };
+    let interrupted = Interrupted { ip: caller, sp, fp: callers_fp, lr: caller };
     Some((unwind_registers(interrupted), caller))
 }
 
@@ -97,12 +92,7 @@ mod x86_64 {
     pub(crate) fn interrupted_registers(sp: u64, read: &mut impl Read) -> Option<Interrupted> {
         // `ucontext_t` lies at `sp`; its general registers begin at byte 40.
         let mut register = |index: u64| read(sp.checked_add(40 + 8 * index)?);
-        Some(Interrupted {
-            ip: register(16)?,
-            sp: register(15)?,
-            fp: register(10)?,
-            lr: 0,
-        })
+        Some(Interrupted { ip: register(16)?, sp: register(15)?, fp: register(10)?, lr: 0 })
     }
 }
 
@@ -161,8 +151,7 @@ mod aarch64 {
         }
         let low = read(pc & !7).map(|word| word >> 32);
         let high = read((pc & !7) + 8).map(|word| word << 32);
-        low.zip(high)
-            .is_some_and(|(low, high)| low | high == MOV_RT_SIGRETURN_SVC)
+        low.zip(high).is_some_and(|(low, high)| low | high == MOV_RT_SIGRETURN_SVC)
     }
 
     /// The registers of the interrupted code, from the signal frame at `sp`.

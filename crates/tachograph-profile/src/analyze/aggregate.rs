@@ -33,17 +33,10 @@ pub fn stacks(profile: &Profile, measure: Measure) -> Vec<StackRow> {
     let mut rows: Vec<StackRow> = Vec::new();
     let mut known: FxHashMap<(TrackId, StackId), usize> = FxHashMap::default();
     for weight in profile.weights(measure) {
-        let row = *known
-            .entry((weight.track, weight.stack))
-            .or_insert_with(|| {
-                rows.push(StackRow {
-                    track: weight.track,
-                    stack: weight.stack,
-                    count: 0,
-                    weight: 0,
-                });
-                rows.len() - 1
-            });
+        let row = *known.entry((weight.track, weight.stack)).or_insert_with(|| {
+            rows.push(StackRow { track: weight.track, stack: weight.stack, count: 0, weight: 0 });
+            rows.len() - 1
+        });
         rows[row].count += 1;
         rows[row].weight = rows[row].weight.saturating_add(weight.weight);
     }
@@ -59,10 +52,7 @@ pub(super) fn weight_by_stack(profile: &Profile, measure: Measure) -> Vec<(Stack
         }
     }
     let stacks = weights.into_iter().enumerate();
-    stacks
-        .filter(|(_, weight)| *weight > 0)
-        .map(|(index, weight)| (index.into(), weight))
-        .collect()
+    stacks.filter(|(_, weight)| *weight > 0).map(|(index, weight)| (index.into(), weight)).collect()
 }
 
 #[cfg(test)]

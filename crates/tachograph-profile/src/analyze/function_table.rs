@@ -34,11 +34,7 @@ impl FunctionTable {
                 file: frame.file,
                 first_line: frame.first_line,
                 kind: frame.kind,
-                address: if profile.text(frame.function).is_empty() {
-                    frame.address
-                } else {
-                    0
-                },
+                address: if profile.text(frame.function).is_empty() { frame.address } else { 0 },
             };
             let function = *known.entry(key).or_insert_with(|| {
                 table.frames.push(index.into());

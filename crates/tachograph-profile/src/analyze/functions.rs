@@ -118,10 +118,8 @@ mod tests {
 
     #[test]
     fn lines_of_one_function_are_one_row() {
-        let mut profile = Profile::from_stacks(&[
-            (0, 5, &[("work", "a.py", 3)]),
-            (5, 6, &[("work", "a.py", 4)]),
-        ]);
+        let mut profile =
+            Profile::from_stacks(&[(0, 5, &[("work", "a.py", 3)]), (5, 6, &[("work", "a.py", 4)])]);
         for frame in &mut profile.tables.frames {
             frame.first_line = 2;
         }

@@ -54,12 +54,7 @@ pub fn gil_holder(profile: &Profile, waiter: TrackId) -> Option<GilHolder> {
     }
     let longest = held.into_iter().map(|(track, ns)| (ns, track));
     let (held_ns, track) = longest.max_by_key(|(ns, track)| (*ns, std::cmp::Reverse(*track)))?;
-    (held_ns > 0).then(|| GilHolder {
-        track,
-        name: track_name(profile, track),
-        held_ns,
-        waited_ns,
-    })
+    (held_ns > 0).then(|| GilHolder { track, name: track_name(profile, track), held_ns, waited_ns })
 }
 
 #[cfg(test)]
@@ -79,10 +74,7 @@ mod tests {
         profile.samples[1].track = loader;
         profile.samples[1].state = ThreadState::RunningWithGil;
         profile.samples[2].state = ThreadState::WaitingForGil;
-        profile.meta.settings.cpu = Some(CpuSettings {
-            interval_ns: 10,
-            ..CpuSettings::default()
-        });
+        profile.meta.settings.cpu = Some(CpuSettings { interval_ns: 10, ..CpuSettings::default() });
 
         let holder = gil_holder(&profile, TrackId(1)).unwrap();
 

@@ -16,11 +16,7 @@ pub fn main_measure(profile: &Profile) -> Measure {
         _ => [Measure::CpuTime, Measure::WallTime],
     };
     let rest = [Measure::Samples, Measure::BytesAllocated];
-    order
-        .into_iter()
-        .chain(rest)
-        .find(|measure| carries(*measure))
-        .unwrap_or(order[0])
+    order.into_iter().chain(rest).find(|measure| carries(*measure)).unwrap_or(order[0])
 }
 
 #[cfg(test)]
@@ -33,10 +29,8 @@ mod tests {
         let mut profile = Profile::from_stacks(&[(0, 5, &[("main", "a.py", 1)])]);
         assert_eq!(main_measure(&profile), Measure::CpuTime);
 
-        profile.meta.settings.cpu = Some(CpuSettings {
-            mode: Mode::Wall,
-            ..CpuSettings::default()
-        });
+        profile.meta.settings.cpu =
+            Some(CpuSettings { mode: Mode::Wall, ..CpuSettings::default() });
         assert_eq!(main_measure(&profile), Measure::WallTime);
     }
 

@@ -29,12 +29,8 @@ pub fn tasks(profile: &Profile) -> Vec<TaskRow> {
             continue;
         };
         let position = *positions.entry(name).or_insert_with(|| {
-            let row = TaskRow {
-                name: profile.text(name).to_owned(),
-                samples: 0,
-                cpu_ns: 0,
-                wall_ns: 0,
-            };
+            let row =
+                TaskRow { name: profile.text(name).to_owned(), samples: 0, cpu_ns: 0, wall_ns: 0 };
             rows.push(row);
             rows.len() - 1
         });
@@ -74,10 +70,8 @@ mod tests {
 
         let rows = tasks(&profile);
 
-        let found: Vec<_> = rows
-            .iter()
-            .map(|row| (row.name.as_str(), row.samples, row.cpu_ns))
-            .collect();
+        let found: Vec<_> =
+            rows.iter().map(|row| (row.name.as_str(), row.samples, row.cpu_ns)).collect();
         assert_eq!(found, [("fetch", 2, 14), ("parse", 1, 7)]);
     }
 }

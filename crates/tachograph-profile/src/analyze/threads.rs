@@ -91,20 +91,13 @@ pub fn threads(profile: &Profile) -> Vec<ThreadRow> {
         row.samples += 1;
         add(&mut row.cpu_ns, sample.cpu_ns);
         add(&mut row.wall_ns, sample.wall_ns);
-        let elapsed = if sample.wall_ns > 0 {
-            sample.wall_ns
-        } else {
-            sample.cpu_ns
-        };
+        let elapsed = if sample.wall_ns > 0 { sample.wall_ns } else { sample.cpu_ns };
         match sample.state {
             ThreadState::Running | ThreadState::RunningWithGil => add(&mut row.running_ns, elapsed),
             ThreadState::WaitingForGil => add(&mut row.gil_wait_ns, sample.wall_ns),
             ThreadState::Idle => {
                 add(&mut row.idle_ns, sample.wall_ns);
-                add(
-                    waits[index].entry(sample.stack).or_default(),
-                    sample.wall_ns,
-                );
+                add(waits[index].entry(sample.stack).or_default(), sample.wall_ns);
             }
             ThreadState::Unknown => {}
         }
@@ -145,12 +138,7 @@ fn longest_wait(profile: &Profile, waits: FxHashMap<StackId, u64>) -> Option<Wai
         .filter(|(_, wall_ns)| *wall_ns > 0)
         .min_by(|(a, a_ns), (b, b_ns)| b_ns.cmp(a_ns).then_with(|| a.cmp(b)))?;
     let ((file, line, function), wall_ns) = longest;
-    Some(WaitingAt {
-        function,
-        file,
-        line,
-        wall_ns,
-    })
+    Some(WaitingAt { function, file, line, wall_ns })
 }
 
 fn waiting_place(profile: &Profile, stack: StackId) -> Option<(String, u32, String)> {
@@ -175,21 +163,11 @@ mod tests {
 
     fn waiting_profile() -> Profile {
         let mut profile = Profile::from_stacks(&[
-            (
-                0,
-                10,
-                &[
-                    ("worker", "/job/data.py", 88),
-                    ("Queue.get", "/py/queue.py", 171),
-                ],
-            ),
+            (0, 10, &[("worker", "/job/data.py", 88), ("Queue.get", "/py/queue.py", 171)]),
             (10, 30, &[("worker", "/job/data.py", 90)]),
             (40, 5, &[("worker", "/job/data.py", 91)]),
         ]);
-        profile.meta.roots = Roots {
-            standard_library: vec!["/py".to_owned()],
-            ..Roots::default()
-        };
+        profile.meta.roots = Roots { standard_library: vec!["/py".to_owned()], ..Roots::default() };
         profile
     }
 
@@ -205,10 +183,7 @@ mod tests {
         let row = &rows[0];
         assert_eq!((row.running_ns, row.gil_wait_ns, row.idle_ns), (30, 5, 10));
         let wait = row.waiting_at.as_ref().unwrap();
-        assert_eq!(
-            (wait.function.as_str(), wait.file.as_str()),
-            ("Queue.get", "/job/data.py")
-        );
+        assert_eq!((wait.function.as_str(), wait.file.as_str()), ("Queue.get", "/job/data.py"));
         assert_eq!((wait.line, wait.wall_ns), (88, 10));
     }
 
@@ -221,10 +196,7 @@ mod tests {
 
         let rows = threads(&profile);
 
-        assert_eq!(
-            (rows[0].running_ns, rows[0].wall_ns, rows[0].samples),
-            (45, 0, 3)
-        );
+        assert_eq!((rows[0].running_ns, rows[0].wall_ns, rows[0].samples), (45, 0, 3));
         assert_eq!(rows[0].waiting_at, None);
     }
 

@@ -151,13 +151,7 @@ pub fn flame_boxes(tree: &Tree, narrowest: u64) -> Vec<FlameBox> {
     let mut boxes = Vec::new();
     let mut open = Vec::new();
     if let Some(whole) = tree.nodes.first().filter(|node| node.total_weight > 0) {
-        open.push(FlameBox {
-            node: 0,
-            folded: 0,
-            depth: 0,
-            start: 0,
-            weight: whole.total_weight,
-        });
+        open.push(FlameBox { node: 0, folded: 0, depth: 0, start: 0, weight: whole.total_weight });
     }
     while let Some(this) = open.pop() {
         boxes.push(this);
@@ -168,30 +162,15 @@ pub fn flame_boxes(tree: &Tree, narrowest: u64) -> Vec<FlameBox> {
         let first = open.len();
         for &node in &calls[..wide] {
             let weight = tree.nodes[node].total_weight;
-            open.push(FlameBox {
-                node,
-                folded: 0,
-                depth,
-                start,
-                weight,
-            });
+            open.push(FlameBox { node, folded: 0, depth, start, weight });
             start = start.saturating_add(weight);
         }
         // The leftmost is laid out first.
         open[first..].reverse();
         let narrow = &calls[wide..];
-        let weight: u64 = narrow
-            .iter()
-            .map(|node| tree.nodes[*node].total_weight)
-            .sum();
+        let weight: u64 = narrow.iter().map(|node| tree.nodes[*node].total_weight).sum();
         if let Some(&node) = narrow.first().filter(|_| weight >= narrowest.max(1)) {
-            boxes.push(FlameBox {
-                node,
-                folded: narrow.len(),
-                depth,
-                start,
-                weight,
-            });
+            boxes.push(FlameBox { node, folded: narrow.len(), depth, start, weight });
         }
     }
     boxes
@@ -210,10 +189,7 @@ mod tests {
                 frame_name(profile, &profile.tables.frames[id.index()]).into_owned()
             })
         };
-        boxes
-            .iter()
-            .map(|b| (name(b.node), b.start, b.weight))
-            .collect()
+        boxes.iter().map(|b| (name(b.node), b.start, b.weight)).collect()
     }
 
     #[test]
@@ -227,13 +203,7 @@ mod tests {
         let tree = tree(&profile, Measure::CpuTime);
         let boxes = flame_boxes(&tree, 0);
 
-        let expected = [
-            ("all", 0, 7),
-            ("main", 0, 7),
-            ("c", 0, 5),
-            ("a", 5, 1),
-            ("b", 6, 1),
-        ];
+        let expected = [("all", 0, 7), ("main", 0, 7), ("c", 0, 5), ("a", 5, 1), ("b", 6, 1)];
         let expected: Vec<_> = expected.map(|(n, s, w)| (n.to_owned(), s, w)).into();
         assert_eq!(names(&profile, &tree, &boxes), expected);
     }
@@ -252,10 +222,7 @@ mod tests {
 
         let folded: Vec<_> = boxes.iter().filter(|b| b.folded > 0).collect();
         assert_eq!(folded.len(), 1);
-        assert_eq!(
-            (folded[0].folded, folded[0].weight, folded[0].start),
-            (2, 7, 92)
-        );
+        assert_eq!((folded[0].folded, folded[0].weight, folded[0].start), (2, 7, 92));
         assert_eq!(boxes.len(), 4);
     }
 

@@ -30,12 +30,8 @@ use crate::{Frame, FrameKind, Measure, Profile, StackId};
 /// ```
 #[must_use]
 pub fn collapsed(profile: &Profile, measure: Measure) -> String {
-    let names: Vec<String> = profile
-        .tables
-        .frames
-        .iter()
-        .map(|frame| frame_text(profile, frame))
-        .collect();
+    let names: Vec<String> =
+        profile.tables.frames.iter().map(|frame| frame_text(profile, frame)).collect();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for row in stacks(profile, measure) {
         let line = stack_text(profile, &names, row.stack);
@@ -58,9 +54,7 @@ fn stack_text(profile: &Profile, names: &[String], stack: StackId) -> String {
     let mut next = Some(stack);
     while let Some(node) = next.and_then(|id| profile.tables.stacks.get(id.index())) {
         frames.extend(names.get(node.frame.index()));
-        next = node
-            .caller
-            .filter(|caller| next.is_some_and(|own| *caller < own));
+        next = node.caller.filter(|caller| next.is_some_and(|own| *caller < own));
     }
     let mut line = String::with_capacity(frames.iter().map(|name| name.len() + 1).sum());
     for name in frames.into_iter().rev() {
@@ -111,11 +105,7 @@ mod tests {
         let mut profile = Profile::from_stacks(&[(
             0,
             1,
-            &[
-                ("main", "a.py", 3),
-                ("<idle>", "", 0),
-                ("adler32", "libz.so.1", 0),
-            ],
+            &[("main", "a.py", 3), ("<idle>", "", 0), ("adler32", "libz.so.1", 0)],
         )]);
         profile.tables.frames[1].kind = FrameKind::Label;
         profile.tables.frames[2].kind = FrameKind::Native;
@@ -133,10 +123,7 @@ mod tests {
             (50, 1, &[("z", "a.py", 1)]),
         ]);
 
-        assert_eq!(
-            collapsed(&profile, Measure::CpuTime),
-            "a (a.py:2) 20\nz (a.py:1) 31"
-        );
+        assert_eq!(collapsed(&profile, Measure::CpuTime), "a (a.py:2) 20\nz (a.py:1) 31");
     }
 
     #[test]

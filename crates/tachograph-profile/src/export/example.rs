@@ -48,31 +48,18 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
     let matmul = py("Tensor.__matmul__", TENSOR, 301, 290);
     let decode = py("decode", DATA, 51, 44);
     vec![
-        (
-            0,
-            3,
-            WaitingForGil,
-            epoch(&[py("Queue.get", QUEUE, 171, 154)]),
-        ),
+        (0, 3, WaitingForGil, epoch(&[py("Queue.get", QUEUE, 171, 154)])),
         (
             0,
             14,
             Running,
-            epoch(&[
-                forward,
-                matmul,
-                native("sgemm_kernel", "/usr/lib/libblas.so.3"),
-            ]),
+            epoch(&[forward, matmul, native("sgemm_kernel", "/usr/lib/libblas.so.3")]),
         ),
         (
             0,
             4,
             Running,
-            epoch(&[
-                forward,
-                matmul,
-                native("pack_panel<float>", "/usr/lib/libblas.so.3"),
-            ]),
+            epoch(&[forward, matmul, native("pack_panel<float>", "/usr/lib/libblas.so.3")]),
         ),
         (0, 3, RunningWithGil, epoch(&[forward, matmul])),
         (0, 6, RunningWithGil, epoch(&[CLIP])),
@@ -82,32 +69,14 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
             RunningWithGil,
             epoch(&[CLIP, py("clip_gradients.<locals>.<genexpr>", TRAIN, 5, 5)]),
         ),
-        (
-            0,
-            4,
-            RunningWithGil,
-            epoch(&[STEP, py("_update_group", ADAM, 144, 140)]),
-        ),
-        (
-            0,
-            2,
-            Running,
-            epoch(&[STEP, native("", "/usr/lib/libtensor.so")]),
-        ),
-        (
-            0,
-            1,
-            RunningWithGil,
-            vec![MODULE, py("report", "<string>", 1, 1)],
-        ),
+        (0, 4, RunningWithGil, epoch(&[STEP, py("_update_group", ADAM, 144, 140)])),
+        (0, 2, Running, epoch(&[STEP, native("", "/usr/lib/libtensor.so")])),
+        (0, 1, RunningWithGil, vec![MODULE, py("report", "<string>", 1, 1)]),
         (
             0,
             6,
             Idle,
-            epoch(&[
-                py("Queue.get", QUEUE, 171, 154),
-                py("Condition.wait", THREADING, 355, 311),
-            ]),
+            epoch(&[py("Queue.get", QUEUE, 171, 154), py("Condition.wait", THREADING, 355, 311)]),
         ),
         (
             1,
@@ -123,10 +92,7 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
             1,
             6,
             RunningWithGil,
-            worker(&[
-                py("augment", DATA, 66, 63),
-                py("jitter_colour", DATA, 31, 28),
-            ]),
+            worker(&[py("augment", DATA, 66, 63), py("jitter_colour", DATA, 31, 28)]),
         ),
         (
             1,
@@ -139,12 +105,7 @@ fn stacks() -> Vec<(usize, u64, ThreadState, Vec<Call>)> {
             ]),
         ),
         (1, 5, Idle, worker(&[py("Queue.put", QUEUE, 140, 122)])),
-        (
-            2,
-            2,
-            Running,
-            vec![(FrameKind::Label, "<thread without Python frames>", "", 0, 0)],
-        ),
+        (2, 2, Running, vec![(FrameKind::Label, "<thread without Python frames>", "", 0, 0)]),
     ]
 }
 
@@ -166,26 +127,11 @@ pub(crate) fn training_run(mode: Mode) -> Profile {
     let text = SOURCE.into();
     tables.tables_mut().sources.push(Source { file, text });
     let note = tables.string("the program replaced the SIGURG handler for 0.2 s");
-    let notes = vec![Note {
-        time: Time(700_000_000),
-        track: process,
-        warning: true,
-        text: note,
-    }];
+    let notes = vec![Note { time: Time(700_000_000), track: process, warning: true, text: note }];
     let cpu: u64 = samples.iter().map(|sample| sample.cpu_ns).sum();
     let meta = meta(mode, &samples, cpu);
-    let loss = Loss {
-        truncated_stacks: 2,
-        ..Loss::default()
-    };
-    Profile {
-        meta,
-        loss,
-        tables: tables.into_tables(),
-        samples,
-        notes,
-        ..Profile::default()
-    }
+    let loss = Loss { truncated_stacks: 2, ..Loss::default() };
+    Profile { meta, loss, tables: tables.into_tables(), samples, notes, ..Profile::default() }
 }
 
 fn add_stack(tables: &mut Interner, calls: &[Call]) -> StackId {
@@ -199,11 +145,7 @@ fn add_stack(tables: &mut Interner, calls: &[Call]) -> StackId {
             first_line: *first_line,
             kind: *kind,
             mapping: None,
-            address: if function == StringId(0) {
-                0x1f40 + index as u64
-            } else {
-                0
-            },
+            address: if function == StringId(0) { 0x1f40 + index as u64 } else { 0 },
         });
         stack = Some(tables.stack(stack, frame));
     }
@@ -230,11 +172,7 @@ fn samples(rows: &[(TrackId, u64, ThreadState, StackId)], mode: Mode) -> Vec<Sam
                     task: None,
                     stack,
                     wall_ns: if mode == Mode::Wall { 10_000_000 } else { 0 },
-                    cpu_ns: if on_cpu {
-                        9_950_000 + round * 40_000
-                    } else {
-                        0
-                    },
+                    cpu_ns: if on_cpu { 9_950_000 + round * 40_000 } else { 0 },
                     state,
                 });
             }

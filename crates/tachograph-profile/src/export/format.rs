@@ -188,44 +188,19 @@ mod tests {
 
     #[test]
     fn durations_have_three_digits_and_a_unit() {
-        let texts = [
-            0,
-            999,
-            12_345,
-            999_999,
-            541_200_000,
-            1_224_000_000,
-            12_400_000_000,
-        ]
-        .map(duration);
-        assert_eq!(
-            texts,
-            [
-                "0 ns", "999 ns", "12.3 µs", "1.00 ms", "541 ms", "1.22 s", "12.4 s"
-            ]
-        );
+        let texts =
+            [0, 999, 12_345, 999_999, 541_200_000, 1_224_000_000, 12_400_000_000].map(duration);
+        assert_eq!(texts, ["0 ns", "999 ns", "12.3 µs", "1.00 ms", "541 ms", "1.22 s", "12.4 s"]);
         assert_eq!(duration(134_000_000_000), "2 min 14 s");
         assert_eq!(duration(8_040_000_000_000), "2 h 14 min");
     }
 
     #[test]
     fn short_durations_fit_a_narrow_column() {
-        let texts = [
-            0,
-            5_600_000_000,
-            31_000_000,
-            9_960_000,
-            4_200_000,
-            996_000_000,
-            64_000_000_000,
-        ]
-        .map(short_duration);
-        assert_eq!(
-            texts,
-            [
-                "0 ns", "5.6 s", "31 ms", "10 ms", "4.2 ms", "1.0 s", "64.0 s"
-            ]
-        );
+        let texts =
+            [0, 5_600_000_000, 31_000_000, 9_960_000, 4_200_000, 996_000_000, 64_000_000_000]
+                .map(short_duration);
+        assert_eq!(texts, ["0 ns", "5.6 s", "31 ms", "10 ms", "4.2 ms", "1.0 s", "64.0 s"]);
     }
 
     #[test]
@@ -248,19 +223,13 @@ mod tests {
         let named = |command: &[&str], script: &str| {
             let meta = Meta {
                 command: command.iter().map(ToString::to_string).collect(),
-                roots: Roots {
-                    script: script.to_owned(),
-                    ..Roots::default()
-                },
+                roots: Roots { script: script.to_owned(), ..Roots::default() },
                 ..Meta::default()
             };
             program_name(&meta)
         };
         assert_eq!(named(&["x"], "/home/ada/train.py"), "train.py");
-        assert_eq!(
-            named(&["/usr/bin/python3.12", "src/train.py", "-v"], ""),
-            "train.py"
-        );
+        assert_eq!(named(&["/usr/bin/python3.12", "src/train.py", "-v"], ""), "train.py");
         assert_eq!(named(&["src/train.py", "-v"], ""), "train.py");
         assert_eq!(named(&["-c"], ""), "python -c");
         assert_eq!(named(&[], ""), "python");

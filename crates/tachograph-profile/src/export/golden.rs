@@ -23,15 +23,9 @@ fn compare(name: &str, found: &[u8]) {
     let expected = fs::read(&path)
         .unwrap_or_else(|error| panic!("tests/data/{name} is missing or unreadable: {error}"));
     if expected != found {
-        let (expected, found) = (
-            String::from_utf8_lossy(&expected),
-            String::from_utf8_lossy(found),
-        );
-        let line = expected
-            .lines()
-            .zip(found.lines())
-            .position(|(a, b)| a != b)
-            .unwrap_or(0);
+        let (expected, found) =
+            (String::from_utf8_lossy(&expected), String::from_utf8_lossy(found));
+        let line = expected.lines().zip(found.lines()).position(|(a, b)| a != b).unwrap_or(0);
         panic!(
             "tests/data/{name} differs from line {} on:\nexpected {:?}\nfound    {:?}\n\
              if the change is meant, run: TACHOGRAPH_WRITE_GOLDEN=1 cargo test golden",
@@ -49,19 +43,13 @@ fn exported(profile: &Profile, format: Format, measure: Option<Measure>) -> Vec<
 #[test]
 fn speedscope_is_what_it_was() {
     let profile = training_run(Mode::Cpu);
-    compare(
-        "train.speedscope.json",
-        &exported(&profile, Format::Speedscope, None),
-    );
+    compare("train.speedscope.json", &exported(&profile, Format::Speedscope, None));
 }
 
 #[test]
 fn collapsed_is_what_it_was() {
     let profile = training_run(Mode::Cpu);
-    compare(
-        "train.collapsed",
-        &exported(&profile, Format::Collapsed, None),
-    );
+    compare("train.collapsed", &exported(&profile, Format::Collapsed, None));
 }
 
 #[test]
@@ -73,24 +61,15 @@ fn svg_is_what_it_was() {
 #[test]
 fn the_summary_of_cpu_time_is_what_it_was() {
     let profile = training_run(Mode::Cpu);
-    let style = Style {
-        width: 130,
-        ..Style::default()
-    };
+    let style = Style { width: 130, ..Style::default() };
     compare("train.summary.txt", summary(&profile, &style).as_bytes());
 }
 
 #[test]
 fn the_summary_of_wall_time_is_what_it_was() {
     let profile = training_run(Mode::Wall);
-    let style = Style {
-        width: 90,
-        ..Style::default()
-    };
-    compare(
-        "train.wall.summary.txt",
-        summary(&profile, &style).as_bytes(),
-    );
+    let style = Style { width: 90, ..Style::default() };
+    compare("train.wall.summary.txt", summary(&profile, &style).as_bytes());
 }
 
 #[test]

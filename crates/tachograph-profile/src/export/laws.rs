@@ -14,13 +14,7 @@ const MEASURES: [Measure; 3] = [Measure::CpuTime, Measure::WallTime, Measure::Sa
 /// Profiles with few names, so that recursion and equal frames are common.
 fn profiles() -> impl Strategy<Value = Profile> {
     let frame = (0..6usize, 0..3usize, 0..4u32);
-    let sample = (
-        0..1000u64,
-        0..50u64,
-        vec(frame, 1..8),
-        0..5usize,
-        any::<bool>(),
-    );
+    let sample = (0..1000u64, 0..50u64, vec(frame, 1..8), 0..5usize, any::<bool>());
     (vec(sample, 0..40), vec(0..4usize, 24)).prop_map(|(rows, kinds)| {
         const NAMES: [&str; 6] = ["main", "load", "a;b", "\"q\"\n", "", "<module>"];
         const FILES: [&str; 3] = ["/job/a.py", "/py/b.py", ""];
@@ -52,12 +46,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
                 sample.cpu_ns = 0;
             }
         }
-        let all = [
-            FrameKind::Python,
-            FrameKind::Native,
-            FrameKind::Kernel,
-            FrameKind::Label,
-        ];
+        let all = [FrameKind::Python, FrameKind::Native, FrameKind::Kernel, FrameKind::Label];
         for (frame, kind) in profile.tables.frames.iter_mut().zip(kinds) {
             frame.kind = all[kind];
         }

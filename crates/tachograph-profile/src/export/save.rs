@@ -21,14 +21,9 @@ pub fn save(
     format: Option<Format>,
     measure: Option<Measure>,
 ) -> Result<(), Error> {
-    let format = format
-        .or_else(|| Format::from_path(path))
-        .unwrap_or(Format::Speedscope);
+    let format = format.or_else(|| Format::from_path(path)).unwrap_or(Format::Speedscope);
     let bytes = export(profile, format, measure)?;
-    replace(path, &bytes).map_err(|source| Error::Write {
-        path: path.to_owned(),
-        source,
-    })
+    replace(path, &bytes).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -68,13 +63,7 @@ mod tests {
         let folder = folder("format");
         let path = folder.join("a.json");
 
-        save(
-            &profile(),
-            &path,
-            Some(Format::Collapsed),
-            Some(Measure::CpuTime),
-        )
-        .unwrap();
+        save(&profile(), &path, Some(Format::Collapsed), Some(Measure::CpuTime)).unwrap();
 
         assert_eq!(fs::read_to_string(&path).unwrap(), "main (a.py:1) 5");
         fs::remove_dir_all(folder).unwrap();
@@ -87,10 +76,7 @@ mod tests {
 
         let error = save(&profile(), &path, None, None).unwrap_err();
 
-        assert!(
-            error.to_string().contains("no/such/folder/a.json"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("no/such/folder/a.json"), "{error}");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         fs::remove_dir_all(folder).unwrap();
     }

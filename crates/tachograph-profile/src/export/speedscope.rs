@@ -69,9 +69,7 @@ fn write_thread(
     out.extend_from_slice(b",\"unit\":");
     write_string(out, unit(measure));
     out.extend_from_slice(b",\"startValue\":0,\"endValue\":");
-    let sum = weights
-        .iter()
-        .fold(0u64, |sum, w| sum.saturating_add(w.weight));
+    let sum = weights.iter().fold(0u64, |sum, w| sum.saturating_add(w.weight));
     write_number(out, sum);
     out.extend_from_slice(b",\"samples\":[");
     for (index, weight) in weights.iter().enumerate() {
@@ -138,9 +136,7 @@ impl<'a> FrameList<'a> {
         let mut next = Some(stack);
         while let Some(node) = next.and_then(|id| self.profile.tables.stacks.get(id.index())) {
             positions.extend(self.frame(node.frame.index()));
-            next = node
-                .caller
-                .filter(|caller| next.is_some_and(|own| *caller < own));
+            next = node.caller.filter(|caller| next.is_some_and(|own| *caller < own));
         }
         let mut text = vec![b'['];
         for (index, position) in positions.into_iter().rev().enumerate() {
@@ -162,10 +158,7 @@ impl<'a> FrameList<'a> {
         let name = frame_name(self.profile, frame).into_owned();
         let file = self.profile.text(frame.file);
         let next = self.known.len();
-        let position = *self
-            .known
-            .entry((name.clone(), file, frame.line))
-            .or_insert(next);
+        let position = *self.known.entry((name.clone(), file, frame.line)).or_insert(next);
         if position == next {
             if next > 0 {
                 self.json.push(b',');
@@ -242,10 +235,7 @@ mod tests {
                  "startValue": 0, "endValue": 7, "samples": [[1]], "weights": [7]},
             ])
         );
-        assert_eq!(
-            json["shared"]["frames"][1],
-            json!({"name": "main", "file": "a.py", "line": 1})
-        );
+        assert_eq!(json["shared"]["frames"][1], json!({"name": "main", "file": "a.py", "line": 1}));
     }
 
     #[test]

@@ -77,9 +77,7 @@ impl<'a> Bytes<'a> {
     }
 
     pub(super) fn take(&mut self, len: u64) -> Decoded<&'a [u8]> {
-        let taken = usize::try_from(len)
-            .ok()
-            .and_then(|len| self.0.split_at_checked(len));
+        let taken = usize::try_from(len).ok().and_then(|len| self.0.split_at_checked(len));
         let (taken, rest) = taken.ok_or(Damage("a length reaches past the end"))?;
         self.0 = rest;
         Ok(taken)
@@ -137,11 +135,7 @@ impl<'a> Bytes<'a> {
         let count = self.number()?;
         usize::try_from(count)
             .ok()
-            .filter(|count| {
-                count
-                    .checked_mul(size)
-                    .is_some_and(|all| all <= self.0.len())
-            })
+            .filter(|count| count.checked_mul(size).is_some_and(|all| all <= self.0.len()))
             .ok_or(Damage("a count is larger than what follows"))
     }
 

@@ -56,11 +56,7 @@ pub(super) struct Packer {
 impl Packer {
     pub(super) fn new() -> io::Result<Self> {
         let file = MAGIC.len() as u64 + 1;
-        Ok(Self {
-            compressor: Compressor::new(LEVEL)?,
-            file,
-            plain: 0,
-        })
+        Ok(Self { compressor: Compressor::new(LEVEL)?, file, plain: 0 })
     }
 
     /// Appends a chunk with `plain` in it to `out`.
@@ -124,11 +120,7 @@ pub(super) struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     /// Starts after the magic and the version.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            offset: MAGIC.len() + 1,
-            plain: 0,
-        }
+        Self { bytes, offset: MAGIC.len() + 1, plain: 0 }
     }
 
     /// Where in the file the next chunk starts.
@@ -251,10 +243,7 @@ mod tests {
                 let mut bad = good.clone();
                 bad[at] ^= 1 << bit;
                 let next = Chunks::new(&bad).next();
-                assert!(
-                    matches!(next, Next::Torn | Next::Damaged(_)),
-                    "{at} {bit} {next:?}"
-                );
+                assert!(matches!(next, Next::Torn | Next::Damaged(_)), "{at} {bit} {next:?}");
             }
         }
     }

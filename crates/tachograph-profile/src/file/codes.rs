@@ -6,12 +6,8 @@
 use super::bytes::{Bytes, Damage, Decoded};
 use crate::model::{Allocator, FrameKind, SeriesKind, ThreadState, TrackKind, Unit};
 
-pub(super) const FRAME_KINDS: &[FrameKind] = &[
-    FrameKind::Python,
-    FrameKind::Native,
-    FrameKind::Kernel,
-    FrameKind::Label,
-];
+pub(super) const FRAME_KINDS: &[FrameKind] =
+    &[FrameKind::Python, FrameKind::Native, FrameKind::Kernel, FrameKind::Label];
 
 pub(super) const TRACK_KINDS: &[TrackKind] = &[
     TrackKind::Machine,
@@ -56,16 +52,12 @@ pub(super) const SERIES_KINDS: &[SeriesKind] = &[SeriesKind::Gauge, SeriesKind::
 /// reader accepts; the test below keeps the lists whole.
 pub(super) fn code<T: PartialEq>(all: &[T], variant: &T) -> u8 {
     let place = all.iter().position(|other| other == variant);
-    place
-        .and_then(|place| u8::try_from(place).ok())
-        .unwrap_or(u8::MAX)
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
 }
 
 /// The variant of `byte`.
 pub(super) fn variant<T: Copy>(all: &[T], byte: u8) -> Decoded<T> {
-    all.get(usize::from(byte))
-        .copied()
-        .ok_or(Damage("a kind is not known"))
+    all.get(usize::from(byte)).copied().ok_or(Damage("a kind is not known"))
 }
 
 impl Bytes<'_> {

@@ -131,11 +131,7 @@ mod tests {
         there_and_back(&[]);
         there_and_back(&[0, u64::MAX, 1, u64::MAX - 1, 1 << 63]);
         assert!(
-            there_and_back(
-                &(0..1000)
-                    .map(|i| 1_000_000 + i * i % 97)
-                    .collect::<Vec<_>>()
-            ) < 2100
+            there_and_back(&(0..1000).map(|i| 1_000_000 + i * i % 97).collect::<Vec<_>>()) < 2100
         );
     }
 

@@ -15,11 +15,7 @@ pub(super) fn put_allocation(
     last: Option<&Allocation>,
     row: &Allocation,
 ) {
-    put_step(
-        out,
-        last.map_or(0, |last| units(last.time)),
-        units(row.time),
-    );
+    put_step(out, last.map_or(0, |last| units(last.time)), units(row.time));
     let lived = |freed: Time| units(freed).saturating_sub(units(row.time)) + 1;
     put(out, row.freed.map_or(0, lived));
     put(out, row.track.0.into());
@@ -58,16 +54,8 @@ fn later(start: u64, above: u64) -> Decoded<Option<Time>> {
 }
 
 pub(super) fn put_free(out: &mut Vec<u8>, last: Option<&Free>, row: &Free) {
-    put_step(
-        out,
-        last.map_or(0, |last| last.allocation.into()),
-        row.allocation.into(),
-    );
-    put_step(
-        out,
-        last.map_or(0, |last| units(last.time)),
-        units(row.time),
-    );
+    put_step(out, last.map_or(0, |last| last.allocation.into()), row.allocation.into());
+    put_step(out, last.map_or(0, |last| units(last.time)), units(row.time));
 }
 
 pub(super) fn free(
@@ -87,11 +75,7 @@ pub(super) fn put_span(out: &mut Vec<u8>, id: usize, last: Option<&Span>, row: &
     put(out, row.parent.map_or(0, distance));
     put(out, row.track.0.into());
     put(out, row.name.0.into());
-    put_step(
-        out,
-        last.map_or(0, |last| units(last.start)),
-        units(row.start),
-    );
+    put_step(out, last.map_or(0, |last| units(last.start)), units(row.start));
     let lasted = |end: Time| units(end).saturating_sub(units(row.start)) + 1;
     put(out, row.end.map_or(0, lasted));
     out.push(row.failed.into());
@@ -123,15 +107,7 @@ pub(super) fn span(
     let end = later(at, bytes.number()?)?;
     let failed = bytes.byte()? != 0;
     let attributes = attributes(bytes, tables)?;
-    Ok(Span {
-        parent,
-        track,
-        name,
-        start,
-        end,
-        failed,
-        attributes,
-    })
+    Ok(Span { parent, track, name, start, end, failed, attributes })
 }
 
 pub(super) fn put_span_end(out: &mut Vec<u8>, row: &SpanEnd) {
@@ -250,21 +226,13 @@ pub(super) fn points(bytes: &mut Bytes<'_>, tables: &Tables, out: &mut Vec<Point
         if !value.is_finite() {
             return Err(Damage("a point is not a finite number"));
         }
-        out.push(Point {
-            time,
-            series,
-            value,
-        });
+        out.push(Point { time, series, value });
     }
     Ok(())
 }
 
 pub(super) fn put_note(out: &mut Vec<u8>, last: Option<&Note>, row: &Note) {
-    put_step(
-        out,
-        last.map_or(0, |last| units(last.time)),
-        units(row.time),
-    );
+    put_step(out, last.map_or(0, |last| units(last.time)), units(row.time));
     put(out, row.track.0.into());
     out.push(row.warning.into());
     put(out, row.text.0.into());
@@ -323,23 +291,10 @@ mod tests {
         let (name, track) = (StringId(0), TrackId(0));
         let (unit, kind) = (Unit::Count, SeriesKind::Gauge);
         let mut tables = Tables::default();
-        tables.series.push(Series {
-            name,
-            track,
-            unit,
-            kind,
-        });
+        tables.series.push(Series { name, track, unit, kind });
         let large = i64::MAX as f64;
-        for values in [
-            [0.0, -0.0, 1.0],
-            [large, -large, 3.0],
-            [0.5, f64::MAX, f64::MIN_POSITIVE],
-        ] {
-            let point = |value| Point {
-                time: Time(7_000),
-                series: SeriesId(0),
-                value,
-            };
+        for values in [[0.0, -0.0, 1.0], [large, -large, 3.0], [0.5, f64::MAX, f64::MIN_POSITIVE]] {
+            let point = |value| Point { time: Time(7_000), series: SeriesId(0), value };
             let rows = values.map(point);
             let mut out = Vec::new();
             put_points(&mut out, &rows.iter().collect::<Vec<_>>());
@@ -347,11 +302,8 @@ mod tests {
             let mut back = Vec::new();
             points(&mut Bytes(&out), &tables, &mut back).unwrap();
 
-            let bits = |rows: &[Point]| {
-                rows.iter()
-                    .map(|row| row.value.to_bits())
-                    .collect::<Vec<_>>()
-            };
+            let bits =
+                |rows: &[Point]| rows.iter().map(|row| row.value.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&back), bits(&rows));
         }
     }

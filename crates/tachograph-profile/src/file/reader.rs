@@ -22,20 +22,13 @@ use crate::model::{
 /// The bytes are no recording, come from a later release, are damaged in
 /// their first chunk, or break a rule of the data model.
 pub fn read(bytes: &[u8], name: &str) -> Result<Profile, Error> {
-    let damaged = |what: &str| Error::Damaged {
-        name: name.into(),
-        what: what.into(),
-    };
+    let damaged = |what: &str| Error::Damaged { name: name.into(), what: what.into() };
     let not_a_recording = || Error::NotARecording { name: name.into() };
     let rest = bytes.strip_prefix(&MAGIC).ok_or_else(not_a_recording)?;
     match rest.first() {
         Some(&found) if found > VERSION => {
             let (found, supported) = (found.into(), VERSION.into());
-            return Err(Error::TooNew {
-                name: name.into(),
-                found,
-                supported,
-            });
+            return Err(Error::TooNew { name: name.into(), found, supported });
         }
         Some(0) => return Err(not_a_recording()),
         Some(_) => {}
@@ -127,12 +120,7 @@ impl Loading {
         let profile = &mut self.profile;
         match kind {
             sections::SAMPLES => {
-                return samples(
-                    bytes,
-                    &mut self.leaves,
-                    &profile.tables,
-                    &mut profile.samples,
-                );
+                return samples(bytes, &mut self.leaves, &profile.tables, &mut profile.samples);
             }
             sections::POINTS => {
                 return events::points(bytes, &profile.tables, &mut profile.points);
@@ -195,13 +183,7 @@ impl Loading {
     }
 
     fn read_events(&mut self, kind: u8, bytes: &mut Bytes<'_>) -> Decoded<()> {
-        let Profile {
-            tables,
-            allocations,
-            spans,
-            notes,
-            ..
-        } = &mut self.profile;
+        let Profile { tables, allocations, spans, notes, .. } = &mut self.profile;
         let (mut last_block, mut last_free) = (None, None);
         let (mut first_span, mut last_note) = (true, None);
         while !bytes.is_empty() {
@@ -226,12 +208,8 @@ impl Loading {
                     first_span = false;
                 }
                 sections::SPAN_ENDS => {
-                    let SpanEnd {
-                        span,
-                        end,
-                        failed,
-                        attributes,
-                    } = events::span_end(bytes, spans.len(), tables)?;
+                    let SpanEnd { span, end, failed, attributes } =
+                        events::span_end(bytes, spans.len(), tables)?;
                     let span = &mut spans[span.index()];
                     span.end = Some(end.max(span.start));
                     span.failed = failed;
@@ -266,28 +244,13 @@ fn warn(profile: &mut Profile, text: &str) {
     if tables.tracks.is_empty() {
         let (kind, os_id) = (TrackKind::Process, profile.meta.pid.into());
         let (name, start) = (StringId(0), Time(0));
-        tables.tracks.push(Track {
-            kind,
-            parent: None,
-            os_id,
-            name,
-            start,
-            end: None,
-        });
+        tables.tracks.push(Track { kind, parent: None, os_id, name, start, end: None });
     }
-    let process = tables
-        .tracks
-        .iter()
-        .position(|track| track.kind == TrackKind::Process);
+    let process = tables.tracks.iter().position(|track| track.kind == TrackKind::Process);
     let track = TrackId::from(process.unwrap_or(0));
     tables.strings.push(text.into());
     let text = StringId::from(tables.strings.len() - 1);
     let last = profile.notes.last().map_or(Time(0), |note| note.time);
     let time = Time(profile.meta.duration_ns).max(last);
-    profile.notes.push(Note {
-        time,
-        track,
-        warning: true,
-        text,
-    });
+    profile.notes.push(Note { time, track, warning: true, text });
 }

@@ -48,10 +48,7 @@ pub(super) fn leaf(
         }
         place => {
             let place = in_table(place - 1, leaves.len())?;
-            leaves
-                .get(place as usize)
-                .copied()
-                .ok_or(Damage("an id is not in its table"))
+            leaves.get(place as usize).copied().ok_or(Damage("an id is not in its table"))
         }
     }
 }
@@ -60,11 +57,7 @@ pub(super) fn leaf(
 pub(super) fn put_samples(out: &mut Vec<u8>, leaves: &mut Leaves, samples: &[Sample]) {
     let mut rows: Vec<&Sample> = samples.iter().collect();
     rows.sort_by_key(|sample| (sample.track, sample.time));
-    let start = samples
-        .iter()
-        .map(|sample| units(sample.time))
-        .min()
-        .unwrap_or(0);
+    let start = samples.iter().map(|sample| units(sample.time)).min().unwrap_or(0);
     put(out, start);
     for thread in rows.chunk_by(|a, b| a.track == b.track) {
         let Some(first) = thread.first() else {
@@ -81,13 +74,9 @@ pub(super) fn put_samples(out: &mut Vec<u8>, leaves: &mut Leaves, samples: &[Sam
         for sample in thread {
             leaves.put(out, sample.stack);
         }
-        let tasks = thread
-            .iter()
-            .map(|sample| sample.task.map_or(0, |task| u64::from(task.0) + 1));
+        let tasks = thread.iter().map(|sample| sample.task.map_or(0, |task| u64::from(task.0) + 1));
         columns::put_runs(out, tasks);
-        let states = thread
-            .iter()
-            .map(|sample| codes::code(STATES, &sample.state).into());
+        let states = thread.iter().map(|sample| codes::code(STATES, &sample.state).into());
         columns::put_runs(out, states);
         columns::put_weights(out, thread.iter().map(|sample| sample.wall_ns));
         columns::put_weights(out, thread.iter().map(|sample| sample.cpu_ns));
@@ -124,15 +113,7 @@ fn thread(
     let count = bytes.count(2)?;
     let whole = out.len();
     let (time, task, stack, state) = (Time(0), None, StackId(0), ThreadState::Unknown);
-    let blank = Sample {
-        time,
-        track,
-        task,
-        stack,
-        wall_ns: 0,
-        cpu_ns: 0,
-        state,
-    };
+    let blank = Sample { time, track, task, stack, wall_ns: 0, cpu_ns: 0, state };
     out.resize(whole + count, blank);
     let rows = &mut out[whole..];
 

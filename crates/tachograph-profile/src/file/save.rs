@@ -20,10 +20,7 @@ const SAMPLES_PER_BATCH: usize = 1 << 16;
 /// The file cannot be read, or is not a recording this release understands;
 /// see [`read`].
 pub fn open(path: &Path) -> Result<Profile, Error> {
-    let bytes = fs::read(path).map_err(|source| Error::Read {
-        path: path.into(),
-        source,
-    })?;
+    let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
     read(&bytes, &path.display().to_string())
 }
 
@@ -51,10 +48,7 @@ pub fn encode(profile: &Profile) -> Vec<u8> {
 ///
 /// The file cannot be created or written.
 pub fn write(path: &Path, profile: &Profile) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: path.into(),
-        source,
-    };
+    let failed = |source| Error::Write { path: path.into(), source };
     let mut bytes = Vec::new();
     write_to(&mut bytes, profile).map_err(failed)?;
     replace(path, &bytes).map_err(failed)
@@ -64,11 +58,7 @@ fn write_to(sink: impl Write, profile: &Profile) -> io::Result<()> {
     let mut writer = Writer::new(sink, &profile.meta)?;
     let whole = Time(profile.meta.duration_ns);
     for samples in profile.samples.chunks(SAMPLES_PER_BATCH) {
-        let batch = Batch {
-            samples: samples.to_vec(),
-            loss: profile.loss,
-            ..Batch::default()
-        };
+        let batch = Batch { samples: samples.to_vec(), loss: profile.loss, ..Batch::default() };
         writer.append(&profile.tables, &batch)?;
     }
     let rest = Batch {
@@ -91,10 +81,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return fs::OpenOptions::new()
-            .write(true)
-            .open(&target)?
-            .write_all(bytes);
+        return fs::OpenOptions::new().write(true).open(&target)?.write_all(bytes);
     }
     let (beside, mut file) = create_beside(&target)?;
     let written = file

@@ -46,12 +46,7 @@ pub(super) struct Sections {
 impl Sections {
     pub(super) fn new(packed: Vec<u8>) -> io::Result<Self> {
         let packer = Packer::new()?;
-        Ok(Self {
-            packer,
-            plain: Vec::new(),
-            body: Vec::new(),
-            packed,
-        })
+        Ok(Self { packer, plain: Vec::new(), body: Vec::new(), packed })
     }
 
     /// Adds `rows`, in as many sections as they need. `put` also gets the row

@@ -27,12 +27,7 @@ pub(super) fn mapping(bytes: &mut Bytes<'_>, tables: &Tables) -> Decoded<Mapping
     let start = bytes.number()?;
     let end = start.checked_add(bytes.number()?);
     let end = end.ok_or(Damage("a mapping ends past the last address"))?;
-    Ok(Mapping {
-        path,
-        build_id,
-        start,
-        end,
-    })
+    Ok(Mapping { path, build_id, start, end })
 }
 
 /// Appends `row`, written next to `last`, the row before it in the section.
@@ -70,26 +65,14 @@ pub(super) fn frame(
         address = bytes.number()?;
     }
     let (function, file) = (StringId(function), StringId(file));
-    Ok(Frame {
-        function,
-        file,
-        line,
-        first_line,
-        kind,
-        mapping,
-        address,
-    })
+    Ok(Frame { function, file, line, first_line, kind, mapping, address })
 }
 
 /// Appends the stack `row` whose id is `id`.
 pub(super) fn put_stack(out: &mut Vec<u8>, id: usize, last: Option<&StackNode>, row: &StackNode) {
     let distance = |caller: StackId| (id as u64).saturating_sub(caller.0.into());
     put(out, row.caller.map_or(0, distance));
-    put_step(
-        out,
-        last.map_or(0, |last| last.frame.0.into()),
-        row.frame.0.into(),
-    );
+    put_step(out, last.map_or(0, |last| last.frame.0.into()), row.frame.0.into());
 }
 
 pub(super) fn stack(
@@ -133,14 +116,7 @@ pub(super) fn track(bytes: &mut Bytes<'_>, id: usize, tables: &Tables) -> Decode
     if end.is_some_and(|end| end < start) {
         return Err(Damage("a track ends before it starts"));
     }
-    Ok(Track {
-        kind,
-        parent,
-        os_id,
-        name,
-        start,
-        end,
-    })
+    Ok(Track { kind, parent, os_id, name, start, end })
 }
 
 pub(super) fn put_series(out: &mut Vec<u8>, row: &Series) {
@@ -155,12 +131,7 @@ pub(super) fn series(bytes: &mut Bytes<'_>, tables: &Tables) -> Decoded<Series> 
     let track = TrackId(bytes.id(tables.tracks.len())?);
     let unit = bytes.variant(UNITS)?;
     let kind = bytes.variant(SERIES_KINDS)?;
-    Ok(Series {
-        name,
-        track,
-        unit,
-        kind,
-    })
+    Ok(Series { name, track, unit, kind })
 }
 
 pub(super) fn put_source(out: &mut Vec<u8>, row: &Source) {
@@ -170,10 +141,7 @@ pub(super) fn put_source(out: &mut Vec<u8>, row: &Source) {
 
 pub(super) fn source(bytes: &mut Bytes<'_>, tables: &Tables) -> Decoded<Source> {
     let file = string(bytes, tables)?;
-    Ok(Source {
-        file,
-        text: bytes.text()?.into(),
-    })
+    Ok(Source { file, text: bytes.text()?.into() })
 }
 
 pub(super) fn string(bytes: &mut Bytes<'_>, tables: &Tables) -> Decoded<StringId> {

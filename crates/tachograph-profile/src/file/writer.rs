@@ -168,9 +168,7 @@ impl<W: Write> Writer<W> {
         let strings = news(&tables.strings, &mut self.strings);
         to.rows(sections::STRINGS, strings, |out, _, row| put_text(out, row))?;
         let mappings = news(&tables.mappings, &mut self.mappings);
-        to.rows(sections::MAPPINGS, mappings, |out, _, row| {
-            rows::put_mapping(out, row)
-        })?;
+        to.rows(sections::MAPPINGS, mappings, |out, _, row| rows::put_mapping(out, row))?;
 
         let changed = changes(&tables.frames, &mut self.frames);
         to.rows(sections::FRAME_CHANGES, &changed, |out, _, (id, row)| {
@@ -194,19 +192,13 @@ impl<W: Write> Writer<W> {
             rows::put_track(out, row);
         })?;
         let tracks = tables.tracks.get(self.tracks.len()..).unwrap_or_default();
-        to.rows(sections::TRACKS, tracks, |out, _, row| {
-            rows::put_track(out, row)
-        })?;
+        to.rows(sections::TRACKS, tracks, |out, _, row| rows::put_track(out, row))?;
         self.tracks.extend_from_slice(tracks);
 
         let series = news(&tables.series, &mut self.series);
-        to.rows(sections::SERIES, series, |out, _, row| {
-            rows::put_series(out, row)
-        })?;
+        to.rows(sections::SERIES, series, |out, _, row| rows::put_series(out, row))?;
         let sources = news(&tables.sources, &mut self.sources);
-        to.rows(sections::SOURCES, sources, |out, _, row| {
-            rows::put_source(out, row)
-        })
+        to.rows(sections::SOURCES, sources, |out, _, row| rows::put_source(out, row))
     }
 
     fn add_events(&mut self, batch: &Batch) -> io::Result<()> {
@@ -215,13 +207,9 @@ impl<W: Write> Writer<W> {
         for samples in batch.samples.chunks(SAMPLES_PER_SECTION) {
             to.section(sections::SAMPLES, |out| put_samples(out, leaves, samples))?;
         }
-        to.rows(
-            sections::ALLOCATIONS,
-            &batch.allocations,
-            |out, last, row| {
-                events::put_allocation(out, leaves, last, row);
-            },
-        )?;
+        to.rows(sections::ALLOCATIONS, &batch.allocations, |out, last, row| {
+            events::put_allocation(out, leaves, last, row);
+        })?;
         to.rows(sections::FREES, &batch.frees, events::put_free)?;
         let mut id = self.spans;
         to.rows(sections::SPANS, &batch.spans, |out, last, row| {
@@ -233,10 +221,8 @@ impl<W: Write> Writer<W> {
             events::put_span_end(out, row);
         })?;
         for points in batch.points.chunks(POINTS_PER_SECTION) {
-            let mut rows: Vec<&Point> = points
-                .iter()
-                .filter(|point| point.value.is_finite())
-                .collect();
+            let mut rows: Vec<&Point> =
+                points.iter().filter(|point| point.value.is_finite()).collect();
             rows.sort_by_key(|point| (point.series, point.time));
             for one in rows.chunk_by(|a, b| a.series == b.series) {
                 to.section(sections::POINTS, |out| events::put_points(out, one))?;
@@ -247,13 +233,11 @@ impl<W: Write> Writer<W> {
 
     fn add_progress(&mut self, loss: &Loss, until: Time) -> io::Result<()> {
         if *loss != self.loss {
-            self.sections
-                .section(sections::LOSS, |out| events::put_loss(out, loss))?;
+            self.sections.section(sections::LOSS, |out| events::put_loss(out, loss))?;
             self.loss = *loss;
         }
         if until > self.until {
-            self.sections
-                .section(sections::UNTIL, |out| put(out, until.0))?;
+            self.sections.section(sections::UNTIL, |out| put(out, until.0))?;
             self.until = until;
         }
         Ok(())

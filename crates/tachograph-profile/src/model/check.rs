@@ -37,15 +37,11 @@ impl Profile {
         }
         let duration = self.meta.duration_ns;
         if duration > LARGEST {
-            return Err(format!(
-                "the recording lasts {duration} ns, which is out of range"
-            ));
+            return Err(format!("the recording lasts {duration} ns, which is out of range"));
         }
         let from = self.meta.from_ns;
         if from > LARGEST {
-            return Err(format!(
-                "the part begins at {from} ns, which is out of range"
-            ));
+            return Err(format!("the part begins at {from} ns, which is out of range"));
         }
         check_tables(&self.tables)?;
         check_samples(&self.tables, &self.samples)?;
@@ -72,9 +68,7 @@ fn check_tables(tables: &Tables) -> Result<(), String> {
     for (i, node) in tables.stacks.iter().enumerate() {
         holds("stack", i, "frame", node.frame.0, tables.frames.len())?;
         if node.caller.is_some_and(|caller| caller.index() >= i) {
-            return Err(format!(
-                "stack {i} has a caller that does not come before it"
-            ));
+            return Err(format!("stack {i} has a caller that does not come before it"));
         }
     }
     for (i, mapping) in tables.mappings.iter().enumerate() {
@@ -87,9 +81,7 @@ fn check_tables(tables: &Tables) -> Result<(), String> {
     for (i, track) in tables.tracks.iter().enumerate() {
         tables.holds_string("track", i, track.name)?;
         if track.parent.is_some_and(|parent| parent.index() >= i) {
-            return Err(format!(
-                "track {i} has a parent that does not come before it"
-            ));
+            return Err(format!("track {i} has a parent that does not come before it"));
         }
         lasts("track", i, track.start, track.end)?;
     }
@@ -131,9 +123,7 @@ fn check_spans(tables: &Tables, spans: &[Span]) -> Result<(), String> {
     sorted("span", spans.iter().map(|span| span.start))?;
     for (i, span) in spans.iter().enumerate() {
         if span.parent.is_some_and(|parent| parent.index() >= i) {
-            return Err(format!(
-                "span {i} has a parent that does not come before it"
-            ));
+            return Err(format!("span {i} has a parent that does not come before it"));
         }
         tables.holds_track("span", i, span.track)?;
         tables.holds_string("span", i, span.name)?;
@@ -154,10 +144,7 @@ fn check_points_and_notes(profile: &Profile) -> Result<(), String> {
     for (i, point) in profile.points.iter().enumerate() {
         holds("point", i, "series", point.series.0, tables.series.len())?;
         if !point.value.is_finite() {
-            return Err(format!(
-                "point {i} is {}, which is not a finite number",
-                point.value
-            ));
+            return Err(format!("point {i} is {}, which is not a finite number", point.value));
         }
     }
     sorted("note", profile.notes.iter().map(|note| note.time))?;
@@ -187,19 +174,14 @@ fn holds(row: &str, i: usize, table: &str, id: u32, len: usize) -> Result<(), St
         return Ok(());
     }
     let plural = if table == "series" { "" } else { "s" };
-    Err(format!(
-        "{row} {i} has {table} {id}, but there are {len} {table}{plural}"
-    ))
+    Err(format!("{row} {i} has {table} {id}, but there are {len} {table}{plural}"))
 }
 
 fn within(row: &str, i: usize, time: Time) -> Result<(), String> {
     if time.0 <= LARGEST {
         return Ok(());
     }
-    Err(format!(
-        "{row} {i} has the time {} ns, which is out of range",
-        time.0
-    ))
+    Err(format!("{row} {i} has the time {} ns, which is out of range", time.0))
 }
 
 fn lasts(row: &str, i: usize, start: Time, end: Option<Time>) -> Result<(), String> {
@@ -264,18 +246,12 @@ mod tests {
             broken(|p| p.samples[0].track = TrackId(9)),
             "sample 0 has track 9, but there are 2 tracks"
         );
-        assert_eq!(
-            broken(|p| p.samples.swap(0, 1)),
-            "sample 1 is earlier than the one before it"
-        );
+        assert_eq!(broken(|p| p.samples.swap(0, 1)), "sample 1 is earlier than the one before it");
         assert_eq!(
             broken(|p| p.tables.tracks[1].parent = Some(TrackId(1))),
             "track 1 has a parent that does not come before it"
         );
-        assert_eq!(
-            broken(|p| p.tables.strings[0] = "full".into()),
-            "string 0 is not empty"
-        );
+        assert_eq!(broken(|p| p.tables.strings[0] = "full".into()), "string 0 is not empty");
     }
 
     #[test]
@@ -303,11 +279,7 @@ mod tests {
                 unit: Unit::Bytes,
                 kind: SeriesKind::Gauge,
             });
-            p.points.push(Point {
-                time: Time(5),
-                series: SeriesId(0),
-                value: f64::NAN,
-            });
+            p.points.push(Point { time: Time(5), series: SeriesId(0), value: f64::NAN });
         });
         assert_eq!(error, "point 0 is NaN, which is not a finite number");
     }
@@ -316,12 +288,7 @@ mod tests {
     fn a_note_needs_its_text() {
         let error = broken(|p| {
             let text = StringId(99);
-            p.notes.push(Note {
-                time: Time(5),
-                track: TrackId(0),
-                warning: true,
-                text,
-            });
+            p.notes.push(Note { time: Time(5), track: TrackId(0), warning: true, text });
         });
         assert_eq!(error, "note 0 has string 99, but there are 7 strings");
     }

@@ -37,10 +37,7 @@ impl Interner {
     /// Continues filling tables that already hold rows.
     #[must_use]
     pub fn from_tables(tables: Tables) -> Self {
-        let mut all = Self {
-            tables: Tables::default(),
-            ..Self::default()
-        };
+        let mut all = Self { tables: Tables::default(), ..Self::default() };
         all.strings.clear();
         for (i, text) in tables.strings.iter().enumerate() {
             all.strings.entry(text.clone()).or_insert(i.into());
@@ -106,15 +103,7 @@ impl Interner {
     ) -> FrameId {
         let (function, file) = (self.string(function), self.string(file));
         let kind = FrameKind::Python;
-        self.frame(Frame {
-            function,
-            file,
-            line,
-            first_line,
-            kind,
-            mapping: None,
-            address: 0,
-        })
+        self.frame(Frame { function, file, line, first_line, kind, mapping: None, address: 0 })
     }
 
     /// The id of a frame that is only a word, such as `<thread without frames>`.
@@ -158,14 +147,7 @@ impl Interner {
         start: Time,
     ) -> TrackId {
         let name = self.string(name);
-        self.tables.tracks.push(Track {
-            kind,
-            parent,
-            os_id,
-            name,
-            start,
-            end: None,
-        });
+        self.tables.tracks.push(Track { kind, parent, os_id, name, start, end: None });
         (self.tables.tracks.len() - 1).into()
     }
 }

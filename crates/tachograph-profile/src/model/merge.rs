@@ -41,10 +41,7 @@ impl Profile {
             return Self::default();
         };
         let start = first.meta.started_unix_ns;
-        let mut merged = Self {
-            meta: merged_meta(&ordered, start),
-            ..Self::default()
-        };
+        let mut merged = Self { meta: merged_meta(&ordered, start), ..Self::default() };
         let mut tables = Interner::default();
         for profile in ordered {
             merged.loss.add(&profile.loss);
@@ -66,9 +63,7 @@ fn shift(profile: &Profile, start: i64) -> u64 {
 /// by process, and those of one process by all they hold.
 fn by_start(a: &Profile, b: &Profile) -> Ordering {
     let key = |profile: &Profile| (profile.meta.started_unix_ns, profile.meta.pid);
-    key(a)
-        .cmp(&key(b))
-        .then_with(|| format!("{a:?}").cmp(&format!("{b:?}")))
+    key(a).cmp(&key(b)).then_with(|| format!("{a:?}").cmp(&format!("{b:?}")))
 }
 
 fn merged_meta(ordered: &[&Profile], start: i64) -> Meta {
@@ -137,22 +132,14 @@ struct Rows {
 impl Rows {
     fn add(tables: &mut Interner, profile: &Profile, shift: u64) -> Self {
         let from = &profile.tables;
-        let strings: Vec<StringId> = from
-            .strings
-            .iter()
-            .map(|text| tables.string(text))
-            .collect();
+        let strings: Vec<StringId> = from.strings.iter().map(|text| tables.string(text)).collect();
         let string = |id: StringId| strings.get(id.index()).copied().unwrap_or_default();
         let mappings: Vec<MappingId> = from
             .mappings
             .iter()
             .map(|row| {
                 let (path, build_id) = (string(row.path), string(row.build_id));
-                tables.mapping(Mapping {
-                    path,
-                    build_id,
-                    ..*row
-                })
+                tables.mapping(Mapping { path, build_id, ..*row })
             })
             .collect();
         let frames: Vec<FrameId> = from
@@ -167,9 +154,7 @@ impl Rows {
             .collect();
         let mut stacks: Vec<StackId> = Vec::with_capacity(from.stacks.len());
         for node in &from.stacks {
-            let caller = node
-                .caller
-                .and_then(|caller| stacks.get(caller.index()).copied());
+            let caller = node.caller.and_then(|caller| stacks.get(caller.index()).copied());
             let frame = frames.get(node.frame.index()).copied().unwrap_or_default();
             stacks.push(tables.stack(caller, frame));
         }
@@ -243,9 +228,7 @@ impl Rows {
         let spans = to.spans.len();
         for span in &from.spans {
             let mut span = span.clone();
-            span.parent = span
-                .parent
-                .map(|parent| SpanId::from(parent.index() + spans));
+            span.parent = span.parent.map(|parent| SpanId::from(parent.index() + spans));
             span.track = self.track(span.track);
             span.name = self.string(span.name);
             (span.start, span.end) = (self.time(span.start), span.end.map(|end| self.time(end)));
@@ -260,11 +243,7 @@ impl Rows {
         for point in &from.points {
             let mut point = *point;
             point.time = self.time(point.time);
-            point.series = self
-                .series
-                .get(point.series.index())
-                .copied()
-                .unwrap_or_default();
+            point.series = self.series.get(point.series.index()).copied().unwrap_or_default();
             to.points.push(point);
         }
         for note in &from.notes {

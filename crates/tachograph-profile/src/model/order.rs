@@ -7,8 +7,7 @@ impl Profile {
     /// Sorts all events by time; ties are in order of thread or series, then
     /// as they were. Spans keep their parents.
     pub(crate) fn sort_events(&mut self) {
-        self.samples
-            .sort_by_key(|sample| (sample.time, sample.track));
+        self.samples.sort_by_key(|sample| (sample.time, sample.track));
         self.allocations.sort_by_key(|block| block.time);
         self.points.sort_by_key(|point| (point.time, point.series));
         self.notes.sort_by_key(|note| note.time);
@@ -28,9 +27,7 @@ impl Profile {
         let mut sorted = Vec::with_capacity(order.len());
         for i in order {
             let mut span = self.spans[i].clone();
-            span.parent = span
-                .parent
-                .and_then(|parent| places.get(parent.index()).copied());
+            span.parent = span.parent.and_then(|parent| places.get(parent.index()).copied());
             sorted.push(span);
         }
         self.spans = sorted;

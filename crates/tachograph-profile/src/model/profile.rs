@@ -44,9 +44,7 @@ impl Profile {
         std::iter::from_fn(move || {
             let node = self.tables.stacks.get(next?.index())?;
             // A caller's id is smaller than its callee's (`check`), so this ends.
-            next = node
-                .caller
-                .filter(|caller| next.is_some_and(|own| *caller < own));
+            next = node.caller.filter(|caller| next.is_some_and(|own| *caller < own));
             self.tables.frames.get(node.frame.index())
         })
     }
@@ -78,33 +76,13 @@ impl Profile {
             samples.push(Self::plain_sample(Time(*time), thread, stack, *weight));
         }
         samples.sort_by_key(|sample| sample.time);
-        let duration_ns = stacks
-            .iter()
-            .map(|(time, weight, _)| time + weight)
-            .max()
-            .unwrap_or(0);
-        let meta = Meta {
-            duration_ns,
-            ..Meta::default()
-        };
-        Self {
-            meta,
-            tables: tables.into_tables(),
-            samples,
-            ..Self::default()
-        }
+        let duration_ns = stacks.iter().map(|(time, weight, _)| time + weight).max().unwrap_or(0);
+        let meta = Meta { duration_ns, ..Meta::default() };
+        Self { meta, tables: tables.into_tables(), samples, ..Self::default() }
     }
 
     fn plain_sample(time: Time, track: TrackId, stack: StackId, weight: u64) -> Sample {
         let state = ThreadState::Running;
-        Sample {
-            time,
-            track,
-            task: None,
-            stack,
-            wall_ns: weight,
-            cpu_ns: weight,
-            state,
-        }
+        Sample { time, track, task: None, stack, wall_ns: weight, cpu_ns: weight, state }
     }
 }

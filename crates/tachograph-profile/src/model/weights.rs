@@ -54,12 +54,7 @@ impl Profile {
                 Measure::Samples => 1,
                 _ => 0,
             };
-            (weight > 0).then_some(Weight {
-                stack: s.stack,
-                track: s.track,
-                time: s.time,
-                weight,
-            })
+            (weight > 0).then_some(Weight { stack: s.stack, track: s.track, time: s.time, weight })
         });
         let blocks = self.allocations.iter().filter_map(move |a| {
             let weight = match measure {
@@ -68,12 +63,7 @@ impl Profile {
                 Measure::Allocations if a.size_bytes > 0 => (a.weight_bytes / a.size_bytes).max(1),
                 _ => 0,
             };
-            (weight > 0).then_some(Weight {
-                stack: a.stack,
-                track: a.track,
-                time: a.time,
-                weight,
-            })
+            (weight > 0).then_some(Weight { stack: a.stack, track: a.track, time: a.time, weight })
         });
         samples.chain(blocks)
     }

@@ -33,26 +33,21 @@ impl Profile {
         let inside = |time: Time| from <= time && time < to;
         let mut part = self.without_events();
         part.meta.duration_ns = self.meta.duration_ns.min(to.0);
-        part.meta.from_ns = from.0.clamp(
-            self.meta.from_ns,
-            part.meta.duration_ns.max(self.meta.from_ns),
-        );
+        part.meta.from_ns =
+            from.0.clamp(self.meta.from_ns, part.meta.duration_ns.max(self.meta.from_ns));
         if part.meta.from_ns != self.meta.from_ns || part.meta.duration_ns != self.meta.duration_ns
         {
             part.meta.process_cpu_ns = 0;
         }
-        part.samples
-            .extend(self.samples.iter().filter(|sample| inside(sample.time)));
+        part.samples.extend(self.samples.iter().filter(|sample| inside(sample.time)));
         for block in self.allocations.iter().filter(|block| inside(block.time)) {
             let mut block = *block;
             block.freed = block.freed.filter(|freed| *freed < to);
             part.allocations.push(block);
         }
         part.spans = spans_between(&self.spans, from, to);
-        part.points
-            .extend(self.points.iter().filter(|point| inside(point.time)));
-        part.notes
-            .extend(self.notes.iter().filter(|note| inside(note.time)));
+        part.points.extend(self.points.iter().filter(|point| inside(point.time)));
+        part.notes.extend(self.notes.iter().filter(|note| inside(note.time)));
         part
     }
 
@@ -60,8 +55,7 @@ impl Profile {
     #[must_use]
     pub fn retain_samples(&self, keep: impl Fn(&Sample) -> bool) -> Self {
         let mut part = self.without_events();
-        part.samples
-            .extend(self.samples.iter().filter(|sample| keep(sample)));
+        part.samples.extend(self.samples.iter().filter(|sample| keep(sample)));
         part.allocations.clone_from(&self.allocations);
         part.spans.clone_from(&self.spans);
         part.points.clone_from(&self.points);
@@ -93,9 +87,7 @@ fn spans_between(spans: &[Span], from: Time, to: Time) -> Vec<Span> {
         places.push(Some(kept.len().into()));
         let mut span = span.clone();
         // A parent that is not in this stretch is no parent here.
-        span.parent = span
-            .parent
-            .and_then(|parent| places.get(parent.index()).copied().flatten());
+        span.parent = span.parent.and_then(|parent| places.get(parent.index()).copied().flatten());
         span.start = span.start.max(from);
         span.end = span.end.map(|end| end.min(to));
         kept.push(span);
@@ -147,10 +139,7 @@ mod tests {
 
         assert_eq!(part.check(), Ok(()));
         let times: Vec<_> = part.spans.iter().map(|s| (s.start.0, s.end)).collect();
-        assert_eq!(
-            times,
-            [(25, Some(Time(50))), (25, Some(Time(50))), (30, None)]
-        );
+        assert_eq!(times, [(25, Some(Time(50))), (25, Some(Time(50))), (30, None)]);
     }
 
     #[test]
@@ -164,14 +153,8 @@ mod tests {
     #[test]
     fn a_block_freed_later_is_live_at_the_end() {
         let profile = example();
-        assert_eq!(
-            profile.between(Time(0), Time(50)).allocations[0].freed,
-            None
-        );
-        assert_eq!(
-            profile.between(Time(0), Time(91)).allocations[0].freed,
-            Some(Time(90))
-        );
+        assert_eq!(profile.between(Time(0), Time(50)).allocations[0].freed, None);
+        assert_eq!(profile.between(Time(0), Time(91)).allocations[0].freed, Some(Time(90)));
     }
 
     #[test]

@@ -41,14 +41,8 @@ fn times(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Time>> {
 
 fn meta() -> impl Strategy<Value = Meta> {
     let labels = proptest::collection::btree_map("[a-z]{1,4}", any::<String>(), 0..3);
-    (
-        0..2_i64.pow(61),
-        any::<u32>(),
-        number(),
-        option::of(number()),
-        labels,
-    )
-        .prop_map(|(started_unix_ns, pid, cpu, settings, labels)| {
+    (0..2_i64.pow(61), any::<u32>(), number(), option::of(number()), labels).prop_map(
+        |(started_unix_ns, pid, cpu, settings, labels)| {
             let mut meta = Meta {
                 started_unix_ns,
                 duration_ns: 5_000_000_123,
@@ -59,35 +53,24 @@ fn meta() -> impl Strategy<Value = Meta> {
                 ..Meta::default()
             };
             if let Some(number) = settings {
-                meta.python = Some(PythonInfo {
-                    version: "3.12.1".into(),
-                    ..PythonInfo::default()
-                });
+                meta.python =
+                    Some(PythonInfo { version: "3.12.1".into(), ..PythonInfo::default() });
                 meta.settings.cpu = Some(CpuSettings {
                     interval_ns: number,
                     trigger: one_of(&[Trigger::Tick, Trigger::Perf, Trigger::CpuTimer], number),
-                    report: CpuReport {
-                        samples: number,
-                        ..CpuReport::default()
-                    },
+                    report: CpuReport { samples: number, ..CpuReport::default() },
                     ..CpuSettings::default()
                 });
-                meta.roots
-                    .site_packages
-                    .push(format!("/lib/{}", number % 3));
+                meta.roots.site_packages.push(format!("/lib/{}", number % 3));
             }
             meta
-        })
+        },
+    )
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
     (number(), number(), number()).prop_map(|(late_ticks, unreadable_stacks, blocked_threads)| {
-        Loss {
-            late_ticks,
-            unreadable_stacks,
-            blocked_threads,
-            ..Loss::default()
-        }
+        Loss { late_ticks, unreadable_stacks, blocked_threads, ..Loss::default() }
     })
 }
 
@@ -101,30 +84,15 @@ fn tables() -> impl Strategy<Value = Tables> {
     let small = (rows(4), rows(6), rows(4), rows(3));
     (texts, rows(30), rows(60), small).prop_map(|(texts, frames, stacks, small)| {
         let (mappings, tracks, series, sources) = small;
-        let mut tables = Tables {
-            strings: vec!["".into()],
-            ..Tables::default()
-        };
-        tables
-            .strings
-            .extend(texts.into_iter().map(String::into_boxed_str));
+        let mut tables = Tables { strings: vec!["".into()], ..Tables::default() };
+        tables.strings.extend(texts.into_iter().map(String::into_boxed_str));
         let strings = tables.strings.len();
         let string = |number| StringId(pick(number, strings));
         for [a, b, c, d] in mappings {
             let (start, end) = (c.min(d), c.max(d));
-            tables.mappings.push(Mapping {
-                path: string(a),
-                build_id: string(b),
-                start,
-                end,
-            });
+            tables.mappings.push(Mapping { path: string(a), build_id: string(b), start, end });
         }
-        let kinds = [
-            FrameKind::Python,
-            FrameKind::Native,
-            FrameKind::Kernel,
-            FrameKind::Label,
-        ];
+        let kinds = [FrameKind::Python, FrameKind::Native, FrameKind::Kernel, FrameKind::Label];
         for [a, b, c, d] in frames {
             let kind = one_of(&kinds, a >> 7);
             let native = kind == FrameKind::Native && !tables.mappings.is_empty();
@@ -146,12 +114,7 @@ fn tables() -> impl Strategy<Value = Tables> {
             let caller = (i > 0 && b % 4 > 0).then(|| StackId(pick(b, i)));
             tables.stacks.push(StackNode { caller, frame });
         }
-        let kinds = [
-            TrackKind::Machine,
-            TrackKind::Process,
-            TrackKind::Thread,
-            TrackKind::Task,
-        ];
+        let kinds = [TrackKind::Machine, TrackKind::Process, TrackKind::Thread, TrackKind::Task];
         for (i, [a, b, c, d]) in tracks.into_iter().enumerate() {
             let start = Time(c >> 8);
             tables.tracks.push(Track {
@@ -177,10 +140,7 @@ fn tables() -> impl Strategy<Value = Tables> {
         }
         for [a, b, ..] in sources {
             let text = format!("import {b}\n").repeat(pick(a, 5) as usize);
-            tables.sources.push(Source {
-                file: string(a),
-                text: text.into(),
-            });
+            tables.sources.push(Source { file: string(a), text: text.into() });
         }
         tables
     })
@@ -189,11 +149,8 @@ fn tables() -> impl Strategy<Value = Tables> {
 fn samples(tables: &Tables) -> impl Strategy<Value = Vec<Sample>> + use<> {
     let (tracks, stacks) = (tables.tracks.len(), tables.stacks.len());
     let most = if tracks == 0 || stacks == 0 { 1 } else { 300 };
-    (
-        times(0..most),
-        vec((number(), number(), weight(), weight()), most),
-    )
-        .prop_map(move |(times, rows)| {
+    (times(0..most), vec((number(), number(), weight(), weight()), most)).prop_map(
+        move |(times, rows)| {
             let states = [
                 ThreadState::Running,
                 ThreadState::RunningWithGil,
@@ -211,17 +168,15 @@ fn samples(tables: &Tables) -> impl Strategy<Value = Vec<Sample>> + use<> {
                 state: one_of(&states, b),
             };
             times.into_iter().zip(rows).map(row).collect()
-        })
+        },
+    )
 }
 
 fn allocations(tables: &Tables) -> impl Strategy<Value = Vec<Allocation>> + use<> {
     let (tracks, stacks) = (tables.tracks.len(), tables.stacks.len());
     let most = if tracks == 0 || stacks == 0 { 1 } else { 40 };
-    (
-        times(0..most),
-        vec((number(), number(), weight(), weight()), most),
-    )
-        .prop_map(move |(times, rows)| {
+    (times(0..most), vec((number(), number(), weight(), weight()), most)).prop_map(
+        move |(times, rows)| {
             let allocators = [Allocator::Malloc, Allocator::PyObject, Allocator::Device];
             let row = |(time, (a, b, size, weight)): (Time, (u64, u64, u64, u64))| Allocation {
                 time,
@@ -234,17 +189,15 @@ fn allocations(tables: &Tables) -> impl Strategy<Value = Vec<Allocation>> + use<
                 allocator: one_of(&allocators, b),
             };
             times.into_iter().zip(rows).map(row).collect()
-        })
+        },
+    )
 }
 
 fn spans(tables: &Tables) -> impl Strategy<Value = Vec<Span>> + use<> {
     let (tracks, strings) = (tables.tracks.len(), tables.strings.len());
     let most = if tracks == 0 { 1 } else { 30 };
-    (
-        times(0..most),
-        vec((number(), number(), any::<i64>(), -1e9..1e9_f64), most),
-    )
-        .prop_map(move |(times, rows)| {
+    (times(0..most), vec((number(), number(), any::<i64>(), -1e9..1e9_f64), most)).prop_map(
+        move |(times, rows)| {
             let mut spans = Vec::new();
             for (i, (start, (a, b, int, float))) in times.into_iter().zip(rows).enumerate() {
                 let text = StringId(pick(b, strings));
@@ -267,7 +220,8 @@ fn spans(tables: &Tables) -> impl Strategy<Value = Vec<Span>> + use<> {
                 });
             }
             spans
-        })
+        },
+    )
 }
 
 fn points(tables: &Tables) -> impl Strategy<Value = Vec<Point>> + use<> {
@@ -280,11 +234,7 @@ fn points(tables: &Tables) -> impl Strategy<Value = Vec<Point>> + use<> {
         (-5..1000_i64).prop_map(|i| i as f64)
     ];
     (times(0..most), vec((number(), value), most)).prop_map(move |(times, rows)| {
-        let row = |(time, (a, value))| Point {
-            time,
-            series: SeriesId(pick(a, series)),
-            value,
-        };
+        let row = |(time, (a, value))| Point { time, series: SeriesId(pick(a, series)), value };
         times.into_iter().zip(rows).map(row).collect()
     })
 }
@@ -313,22 +263,15 @@ pub fn profile() -> impl Strategy<Value = Profile> {
             points(&tables),
             notes(&tables),
         );
-        let profile = Profile {
-            meta,
-            loss,
-            tables,
-            ..Profile::default()
-        };
-        events.prop_map(
-            move |(samples, allocations, spans, points, notes)| Profile {
-                samples,
-                allocations,
-                spans,
-                points,
-                notes,
-                ..profile.clone()
-            },
-        )
+        let profile = Profile { meta, loss, tables, ..Profile::default() };
+        events.prop_map(move |(samples, allocations, spans, points, notes)| Profile {
+            samples,
+            allocations,
+            spans,
+            points,
+            notes,
+            ..profile.clone()
+        })
     })
 }
 
@@ -352,12 +295,9 @@ pub fn as_kept(profile: &Profile) -> Profile {
         cut(&mut span.start);
         span.end.iter_mut().for_each(cut);
     }
-    kept.points
-        .iter_mut()
-        .for_each(|point| cut(&mut point.time));
+    kept.points.iter_mut().for_each(|point| cut(&mut point.time));
     kept.notes.iter_mut().for_each(|note| cut(&mut note.time));
-    kept.samples
-        .sort_by_key(|sample| (sample.time, sample.track));
+    kept.samples.sort_by_key(|sample| (sample.time, sample.track));
     kept.points.sort_by_key(|point| (point.time, point.series));
     kept
 }

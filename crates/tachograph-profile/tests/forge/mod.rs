@@ -36,9 +36,7 @@ pub(crate) fn rewrite(file: &[u8], mut change: impl FnMut(&mut Vec<u8>)) -> Vec<
 
 /// Appends a chunk that is not compressed.
 pub(crate) fn store(out: &mut Vec<u8>, kind: u8, plain: &[u8]) {
-    let len = u32::try_from(plain.len())
-        .expect("less than 4 GiB")
-        .to_le_bytes();
+    let len = u32::try_from(plain.len()).expect("less than 4 GiB").to_le_bytes();
     let header = [&[kind, 0][..], &len, &len].concat();
     let checksum = crc32fast::hash(&[&header, plain].concat());
     out.extend(header);
