@@ -132,12 +132,12 @@ def test_start_and_stop_together_take_little_time() -> None:
 def test_the_memory_limit_is_honoured_and_what_is_lost_is_counted() -> None:
     before = resident_kb()
     tachograph.start(interval_ms=1, memory_limit_mb=1)
-    made_code.churn(1200, rounds_per_ms())
+    made_code.churn(900, rounds_per_ms())
     after = resident_kb()
     profile = tachograph.stop()
 
     assert after - before < 30_000
-    assert len(profile.samples) + profile.dropped_count > 700
+    assert len(profile.samples) + profile.dropped_count > 500
 
 
 def test_a_session_that_was_never_stopped_does_not_keep_the_program(tmp_path: Path) -> None:

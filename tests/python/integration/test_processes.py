@@ -158,7 +158,7 @@ def test_a_killed_program_leaves_a_readable_recording(programs: Programs) -> Non
         "import os, signal, tachograph\n"
         "from clockwork import rounds_per_ms, spin\n"
         "tachograph.start(interval_ms=1, output_path='killed.tacho')\n"
-        "spin(rounds_per_ms() * 3000)\n"
+        "spin(rounds_per_ms() * 2500)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n",
         check=False,
     )
@@ -167,7 +167,7 @@ def test_a_killed_program_leaves_a_readable_recording(programs: Programs) -> Non
     recording = tachograph.open(programs.folder / "killed.tacho")
     spun = sum(row.total_weight for row in recording.functions() if short(row.function) == "spin")
     # At most the last second or so is lost.
-    assert spun > 1.2e9
+    assert spun > 0.8e9
 
 
 def test_a_second_interpreter_is_no_harm() -> None:

@@ -29,23 +29,23 @@ def blocked(*signals: signal.Signals) -> Iterator[None]:
 @pytest.mark.parametrize("mode", ["cpu", "wall"])
 def test_threads_that_wait_long_are_left_alone(mode: str) -> None:
     tachograph.start(interval_ms=1, mode=mode)
-    waits = raw_poll.run(2.0, (50, 70), threads=8)
+    waits = raw_poll.run(1.5, (50, 70), threads=8)
     tachograph.stop()
 
     # A wait has fifty ticks and more, and each of them leaves it alone. What a signal sent
     # in the microseconds before a wait may do on a busy machine is measured in benches/cpu.
-    assert waits.done > 150
+    assert waits.done > 100
     assert waits.interrupted <= 0.02 * waits.done
 
 
 @pytest.mark.parametrize("mode", ["cpu", "wall"])
 def test_of_waits_of_a_few_milliseconds_less_than_one_in_fifty_is_cut_short(mode: str) -> None:
     tachograph.start(interval_ms=1, mode=mode)
-    waits = raw_poll.run(2.0, (2, 3, 4), threads=4, busy=False)
+    waits = raw_poll.run(1.5, (2, 3, 4), threads=4, busy=False)
     tachograph.stop()
 
-    # Expected 1 % of some 2000: twenty; four standard errors more are forty.
-    assert waits.done > 500
+    # One per cent is expected; four standard errors more are chance.
+    assert waits.done > 400
     assert waits.interrupted < 0.02 * waits.done + 4 * (0.01 * waits.done) ** 0.5
 
 
