@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 from xml.etree import ElementTree
 
 from playwright.sync_api import Dialog, Locator, Page
@@ -78,13 +79,22 @@ class FlamePage:
         self.path = path
         self.complaints: list[str] = []
         self.fetched: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", self._refuse)
-        page.on("request", lambda request: self.fetched.append(request.url))
-        page.on("websocket", lambda socket: self.fetched.append(socket.url))
+        self._watching: dict[Any, Callable[[Any], None]] = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": self._refuse,
+            "request": lambda request: self.fetched.append(request.url),
+            "websocket": lambda socket: self.fetched.append(socket.url),
+        }
+        for event, note in self._watching.items():
+            page.on(event, note)
         page.goto((shown_as or path).as_uri())
         self.names = [box.name for box in still_boxes(path)]
+
+    def leave(self) -> None:
+        """Stop watching the tab, because another flame graph is to open in it."""
+        for event, note in self._watching.items():
+            self.page.remove_listener(event, note)
 
     def _refuse(self, dialog: Dialog) -> None:
         self.complaints.append(f"a dialog said {dialog.message!r}")
@@ -142,7 +152,7 @@ class FlamePage:
 
 
 class Show(Protocol):
-    """Saves a profile as a flame graph and opens it."""
+    """Saves a profile as a flame graph and opens it, in place of the one before."""
 
     def __call__(self, profile: Profile, *, theme: Theme = "light") -> FlamePage:
         """Return the open page."""
