@@ -182,6 +182,19 @@ fn memory_that_is_full_drops_samples_and_counts_them() {
 }
 
 #[test]
+fn cpu_time_of_threads_too_short_to_see_is_noted() {
+    let _alone = alone();
+    let client = open(options(10));
+    for _ in 0..150 {
+        std::thread::spawn(|| spin(Duration::from_millis(3))).join().unwrap();
+    }
+    let profile = profile(&client.finish(&[]));
+
+    let notes: Vec<_> = profile.notes.iter().map(|note| profile.text(note.text)).collect();
+    assert!(notes.iter().any(|note| note.contains("is in no sample")), "{notes:?}");
+}
+
+#[test]
 fn a_hundred_sessions_behave_like_the_first() {
     let _alone = alone();
     let mut counts = Vec::new();
