@@ -135,6 +135,8 @@ impl Table<'_> {
             (FrameKind::Python, file, line) => format!("{file}:{line}"),
             (FrameKind::Kernel, _, _) => "kernel".to_owned(),
             (FrameKind::Native, "", _) => "native".to_owned(),
+            // A function without a symbol has its file in its name already.
+            (FrameKind::Native, file, _) if row.function.starts_with(file) => "native".to_owned(),
             (FrameKind::Native, file, _) => format!("{file}{NATIVE}"),
         }
     }
