@@ -71,7 +71,11 @@ def run_all(steps: Steps, required_minors: int, stress_seconds: int) -> None:
         found = find_interpreters()
         check_interpreters(found, required_minors)
         main = main_interpreter(found)
-    python_of_rust = {"PYO3_PYTHON": str(main.program)}
+    python_of_rust = {
+        "PYO3_PYTHON": str(main.program),
+        # What the interpreter reader's tests read from outside.
+        "TACHOGRAPH_TEST_PYTHONS": os.pathsep.join(str(one.program) for one in found),
+    }
 
     with steps.step("tools"):
         tools = tool_environment(main)
