@@ -1,7 +1,7 @@
 //! The CPU source on the collector's side: keeps the sampler running while a
 //! door wants it, and turns what it sees into weighed samples.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,14 +14,13 @@ use super::door::Totals;
 use super::frames::Frames;
 use super::thread_log::{Terms, ThreadLog};
 use super::tracks::{self, Tracks};
+use super::wishes::{finest, plan_for, settings};
 use crate::cpu::{self, Chosen, Plan, Sampler};
 use crate::error::Error;
 use crate::options::CpuOptions;
 use crate::sys::{clock, handler, slots, threads};
 use crate::waker::Waker;
 
-/// Frames kept per stack unless the caller says otherwise.
-const DEFAULT_DEPTH: usize = 512;
 /// Rings are emptied at least this often, and at most this often.
 const DRAIN_NS: std::ops::RangeInclusive<u64> = 10_000_000..=100_000_000;
 
@@ -31,7 +30,7 @@ const REVIVALS: u32 = 10;
 /// The sampler and the threads it watches.
 pub(crate) struct CpuSource {
     start: u64,
-    wishes: HashMap<u64, CpuOptions>,
+    wishes: BTreeMap<u64, CpuOptions>,
     plan: Option<(Plan, Chosen)>,
     sampler: Option<Sampler>,
     logs: HashMap<usize, ThreadLog>,
@@ -54,7 +53,7 @@ impl CpuSource {
     pub(crate) fn new(start: u64) -> Self {
         Self {
             start,
-            wishes: HashMap::new(),
+            wishes: BTreeMap::new(),
             plan: None,
             sampler: None,
             logs: HashMap::new(),
@@ -125,13 +124,10 @@ impl CpuSource {
     /// Makes the sampler do what all doors together want: the finest interval,
     /// wall time if anyone wants it, native frames if anyone wants them.
     fn follow_wishes(&mut self, waker: &Waker) -> Result<(), Error> {
-        let Some(mut wish) = self.wishes.values().copied().reduce(finest) else {
+        let Some(wish) = self.wishes.values().copied().reduce(finest) else {
             self.end();
             return Ok(());
         };
-        if wish.max_depth == 0 {
-            wish.max_depth = DEFAULT_DEPTH as u32;
-        }
         let mut chosen = self.can_serve(&wish)?;
         if let Some(rate) = self.too_many_switches.filter(|_| !chosen.is_asked_for()) {
             let reason =
@@ -382,42 +378,5 @@ fn name_thread(log: &ThreadLog, name: Option<&NameBuf>, tables: &mut Interner) {
     let Some(name) = name.map(NameBuf::as_str).filter(|name| !name.is_empty()) else { return };
     if !log.thread.named.swap(true, Ordering::AcqRel) {
         tracks::rename(tables, log.track, name);
-    }
-}
-
-/// What a recording says about how its samples are taken.
-fn settings(wish: &CpuOptions, plan: &Plan, chosen: Chosen) -> CpuSettings {
-    CpuSettings {
-        mode: wish.mode,
-        interval_ns: wish.interval_ns,
-        trigger: chosen.trigger,
-        trigger_reason: chosen.reason,
-        native: plan.native,
-        max_depth: u32::try_from(plan.max_depth).unwrap_or(u32::MAX),
-        ..CpuSettings::default()
-    }
-}
-
-fn plan_for(wish: &CpuOptions) -> Plan {
-    Plan {
-        interval_ns: wish.interval_ns.max(1),
-        mode: wish.mode,
-        trigger: Trigger::Tick,
-        native: wish.native,
-        max_depth: wish.max_depth as usize,
-    }
-}
-
-/// What serves both.
-fn finest(one: CpuOptions, other: CpuOptions) -> CpuOptions {
-    let (fine, coarse) =
-        if one.interval_ns <= other.interval_ns { (one, other) } else { (other, one) };
-    let is_wall = fine.mode == Mode::Wall || coarse.mode == Mode::Wall;
-    CpuOptions {
-        interval_ns: fine.interval_ns,
-        mode: if is_wall { Mode::Wall } else { Mode::Cpu },
-        trigger: if is_wall { crate::TriggerChoice::Auto } else { fine.trigger },
-        native: fine.native || coarse.native,
-        max_depth: fine.max_depth.max(coarse.max_depth),
     }
 }

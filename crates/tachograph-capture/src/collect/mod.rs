@@ -12,6 +12,7 @@ mod sink;
 mod sources;
 mod thread_log;
 mod tracks;
+mod wishes;
 
 pub(crate) use collector::{Command, run};
 pub(crate) use door::Live;

@@ -149,6 +149,14 @@ mod tests {
         assert_eq!(read_u64(8 << 40), None);
         assert_eq!(read_u64(u64::MAX - 7), None);
 
+        // Someone takes our handler away; it is noticed and put back.
+        // SAFETY: the default action needs no handler.
+        unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+        assert!(!is_armed());
+        arm();
+        assert!(is_armed());
+        assert_eq!(read_u64(8 << 40), None);
+
         disarm();
         assert_eq!(read_u64(std::ptr::from_ref(&*word) as u64), None);
     }
