@@ -90,29 +90,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     rows.into_iter()
         .filter(|(number, _, _)| *number > 0)
         .map(|(number, thing, rest)| format!("{} {rest}", counted(number, thing)))
-        .chain(unseen_cpu(profile))
         .collect()
 }
-
-/// CPU time of the process that no watched thread accounts for, once it matters:
-/// threads that began and ended between two looks.
-fn unseen_cpu(profile: &Profile) -> Option<String> {
-    let report = &profile.meta.settings.cpu.as_ref()?.report;
-    let process = profile.meta.process_cpu_ns;
-    let seen = report.watched_cpu_ns.saturating_add(report.own_cpu_ns);
-    let unseen = process.checked_sub(seen)?;
-    (unseen > UNSEEN_NS && unseen.saturating_mul(50) > process).then(|| {
-        let share = percent(unseen, process);
-        let time = duration(unseen);
-        format!(
-            "{time} of CPU time ({share}) in threads too short-lived to be seen (lower interval_ms)"
-        )
-    })
-}
-
-/// Less than this is the few microseconds at either end of a recording, and
-/// what rounding leaves.
-const UNSEEN_NS: u64 = 20_000_000;
 
 fn depth_limit(profile: &Profile) -> String {
     match &profile.meta.settings.cpu {
@@ -127,20 +106,6 @@ fn depth_limit(profile: &Profile) -> String {
 mod tests {
     use super::*;
     use crate::CpuSettings;
-
-    #[test]
-    fn cpu_time_of_threads_that_were_never_seen_is_told() {
-        let mut profile = Profile::from_stacks(&[(0, 5, &[("main", "a.py", 1)])]);
-        profile.meta.process_cpu_ns = 1_000_000_000;
-        let mut cpu = CpuSettings::default();
-        (cpu.report.watched_cpu_ns, cpu.report.own_cpu_ns) = (850_000_000, 50_000_000);
-        profile.meta.settings.cpu = Some(cpu);
-
-        let losses = losses(&profile);
-
-        assert_eq!(losses.len(), 1);
-        assert!(losses[0].starts_with("100 ms of CPU time (10.0 %)"), "{losses:?}");
-    }
 
     #[test]
     fn every_loss_is_told_with_its_remedy() {
