@@ -65,6 +65,23 @@ def test_a_recording_entered_and_never_left_is_complete_at_exit(tmp_path: Path) 
     assert recording.notes == [] or not any("cut" in note.text for note in recording.notes)
 
 
+def test_a_killed_program_leaves_a_file_that_tells_how_it_was_recorded(tmp_path: Path) -> None:
+    script = f"""{WORK}
+import os, signal
+with tachograph.record("out.tacho", mode="wall", interval_ms=5):
+    time.sleep(1.5)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+    done = run_python(script, tmp_path)
+
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    recording = tachograph.open(tmp_path / "out.tacho")
+    assert recording.mode == "wall"
+    assert recording.profile.interval_ms == 5
+    assert any("not finished" in note.text for note in recording.notes)
+
+
 def test_a_program_that_ends_while_profiling_without_a_file_ends_quietly(tmp_path: Path) -> None:
     done = run_python(f"{WORK}\ntachograph.start(interval_ms=1)\nwork()", tmp_path)
 

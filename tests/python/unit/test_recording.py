@@ -70,6 +70,11 @@ def test_between_refuses_times_that_are_none(
         recording.between(start, end)
 
 
+def test_between_names_what_is_no_number(recording: Recording) -> None:
+    with pytest.raises(TypeError, match=r"between\(\) needs seconds, not 'soon' and 1"):
+        recording.between("soon", 1)  # type: ignore[arg-type]
+
+
 def test_a_file_gives_back_what_was_saved(recording: Recording, tmp_path: Path) -> None:
     path = tmp_path / "run.tacho"
 
@@ -93,6 +98,19 @@ def test_the_summary_names_the_heaviest_function(recording: Recording) -> None:
     assert "\x1b" not in text
     assert "\x1b" in recording.summary(width=100, color=True)
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_summary_is_ascii_in_the_c_locale(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+
+    assert recording.summary(width=100).isascii()
+
+
+def test_a_summary_needs_room(recording: Recording) -> None:
+    with pytest.raises(ValueError, match="width must be >= 1, not -4"):
+        recording.summary(width=-4)
 
 
 def test_a_file_that_is_no_recording_is_named_in_the_error(tmp_path: Path) -> None:

@@ -116,8 +116,14 @@ def test_a_missing_folder_is_refused_at_start(tmp_path: Path) -> None:
     assert not tachograph.is_active()
 
 
+def test_what_is_no_path_is_named_at_start() -> None:
+    with pytest.raises(TypeError, match="a path must be a str or a PathLike, not 3"):
+        tachograph.start(output_path=3)  # type: ignore[arg-type]
+    assert not tachograph.is_active()
+
+
 def test_a_folder_in_place_of_a_file_is_refused_at_start(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match="choose a directory"):
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
         tachograph.start(output_path=tmp_path)
     assert not tachograph.is_active()
 
