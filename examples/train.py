@@ -142,7 +142,7 @@ def main() -> None:
     training = [make_shard(seed) for seed in range(BATCHES)]
     unseen = [make_shard(seed) for seed in range(1000, 1006)]
     ready: queue.Queue[Batch | None] = queue.Queue(maxsize=4)
-    loader = threading.Thread(target=load_all, args=(training, ready), name="loader")
+    loader = threading.Thread(target=load_all, args=(training, ready), name="loader", daemon=True)
     loader.start()
     for epoch in range(1, EPOCHS + 1):
         train_epoch(network, ready)
