@@ -138,7 +138,6 @@ impl Collector {
         if let Some(chosen) = self.cpu.chosen() {
             door.set_trigger(chosen);
         }
-        door.note_unseen(&mut self.tables, self.tracks.process(), &totals);
         let sources = if door.options.source {
             own_sources(self.tables.tables(), door.roots())
         } else {

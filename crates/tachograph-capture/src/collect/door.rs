@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_profile::{
     Batch, CpuSettings, Interner, Loss, Meta, Mode, Note, Roots, Sample, Source, ThreadState, Time,
-    TrackId, file,
+    file,
 };
 
 use super::sink::Sink;
@@ -82,8 +82,6 @@ pub(crate) struct Door {
     live: Arc<Live>,
     samples: u64,
     dropped: u64,
-    /// CPU time that samples of this window stand for, dropped ones included.
-    weighed_ns: u64,
     notes: Vec<Note>,
 }
 
@@ -107,19 +105,8 @@ impl Door {
         let writer = file::Writer::new(sink, &meta).map_err(internal)?;
         let start = clock::monotonic();
         live.start.store(start, Ordering::Relaxed);
-        Ok(Self {
-            id,
-            options,
-            start,
-            at_start,
-            meta,
-            writer,
-            live,
-            samples: 0,
-            dropped: 0,
-            weighed_ns: 0,
-            notes: Vec::new(),
-        })
+        let (samples, dropped, notes) = (0, 0, Vec::new());
+        Ok(Self { id, options, start, at_start, meta, writer, live, samples, dropped, notes })
     }
 
     /// How CPU samples are taken for this door.
@@ -149,7 +136,12 @@ impl Door {
     }
 
     /// Adds a note to the next batch.
-    pub(crate) fn note(&mut self, tables: &mut Interner, track: TrackId, text: &str) {
+    pub(crate) fn note(
+        &mut self,
+        tables: &mut Interner,
+        track: tachograph_profile::TrackId,
+        text: &str,
+    ) {
         let time = Time(clock::monotonic().saturating_sub(self.start));
         let text = tables.string(text);
         self.notes.push(Note { time, track, warning: true, text });
@@ -171,7 +163,6 @@ impl Door {
         for sample in &mut samples {
             sample.time = Time(sample.time.0 - offset);
         }
-        self.weighed_ns += samples.iter().map(|sample| sample.cpu_ns).sum::<u64>();
         if self.writer.get_ref().is_full() {
             self.dropped += samples.len() as u64;
             samples.clear();
@@ -188,28 +179,6 @@ impl Door {
             let _ = writer.append(tables, &batch);
         });
         self.publish(totals, 0);
-    }
-
-    /// Says so when much CPU time is in no sample: threads that live shorter
-    /// than the time between two looks are seen late, or never.
-    pub(crate) fn note_unseen(&mut self, tables: &mut Interner, track: TrackId, totals: &Totals) {
-        let Some(cpu) = &self.options.cpu else { return };
-        let first = &self.at_start;
-        let used = totals.process_cpu_ns.saturating_sub(first.process_cpu_ns);
-        let own = totals.own_cpu_ns.saturating_sub(first.own_cpu_ns);
-        let used = used.saturating_sub(own);
-        let unseen = used.saturating_sub(self.weighed_ns);
-        // A thread that blocks our signal has a note of its own.
-        let is_explained = self.loss(totals).blocked_threads > 0;
-        if !is_explained && unseen > used / 10 && unseen > cpu.interval_ns.saturating_mul(10) {
-            let text = format!(
-                "{:.1} s of {:.1} s CPU time is in no sample: threads that ended before they were \
-                 looked at; lower interval_ms",
-                unseen as f64 / 1e9,
-                used as f64 / 1e9
-            );
-            self.note(tables, track, &text);
-        }
     }
 
     /// Closes the window. `sources` is the text of own files.
@@ -239,17 +208,8 @@ impl Door {
             cpu.report.waiting_samples = since(totals.waiting, first.waiting);
         }
         let meta = std::mem::take(&mut self.meta);
-        let last = Batch {
-            notes: std::mem::take(&mut self.notes),
-            loss,
-            until: Time(duration),
-            ..Batch::default()
-        };
         let kept = std::mem::replace(&mut tables.tables_mut().sources, sources);
         self.with_own_times(tables, offset, |writer, tables| {
-            if !last.notes.is_empty() {
-                let _ = writer.append(tables, &last);
-            }
             let _ = writer.finish(tables, &meta, &loss);
         });
         tables.tables_mut().sources = kept;
