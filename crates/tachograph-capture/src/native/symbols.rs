@@ -22,6 +22,12 @@ use crate::sys::native_unwind::{PC_BITS, PC_MASK};
 /// Names kept; when there are more, all are forgotten and resolved anew.
 const MOST_NAMES: usize = 200_000;
 
+/// Code of `_init` ends before this: 23 to 27 bytes, then the table, aligned to 16.
+const LONGEST_INIT: usize = 32;
+
+/// What calls to other libraries, and some of a library to itself, jump through.
+const JUMP_TABLE: &str = "[jump table]";
+
 /// How the loader calls the object that the kernel maps into every process.
 const KERNEL_OBJECT: &str = "linux-vdso";
 
@@ -171,7 +177,9 @@ impl Symbolizer {
             return Vec::new();
         };
         let named = |found| match found {
-            Symbolized::Sym(Sym { name, addr, .. }) => Some((name.into_owned(), addr)),
+            Symbolized::Sym(Sym { name, addr, offset, .. }) => {
+                Some((own_name(&name, offset).to_owned(), addr))
+            }
             Symbolized::Unknown(_) => None,
         };
         found.unwrap_or_default().into_iter().map(named).collect()
@@ -222,6 +230,14 @@ fn start_of(object: &LoadedObject, file_address: u64) -> u64 {
     let pc = file_address.wrapping_add(object.bias);
     let start = is_loaded.then(|| elf::function_start(&object.index, pc, &read_bytes));
     start.flatten().map_or(file_address, |start| start.wrapping_sub(object.bias))
+}
+
+/// The name of what stands `offset` bytes behind the start of `symbol`.
+///
+/// `_init` has no size in an ELF file, so the linker's jump table that follows
+/// it would go by its name.
+fn own_name(symbol: &str, offset: usize) -> &str {
+    if symbol == "_init" && offset >= LONGEST_INIT { JUMP_TABLE } else { symbol }
 }
 
 /// A name without the endings a compiler gives to parts and copies of a function.
@@ -284,6 +300,13 @@ mod tests {
             let is_clock = |name: &str| name.contains("clock_gettime");
             assert!(symbols.iter().any(|symbol| is_clock(symbol.known_name())), "{symbols:#?}");
         }
+    }
+
+    #[test]
+    fn the_jump_table_behind_init_is_not_called_init() {
+        assert_eq!(own_name("_init", 4), "_init");
+        assert_eq!(own_name("_init", 0x20), JUMP_TABLE);
+        assert_eq!(own_name("work", 0x400), "work");
     }
 
     #[test]
