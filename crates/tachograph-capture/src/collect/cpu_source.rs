@@ -40,6 +40,8 @@ pub(crate) struct CpuSource {
     switches: (u64, u64),
     /// Context switches per second that made performance events too dear.
     too_many_switches: Option<f64>,
+    /// A note says that some threads are not watched.
+    unwatched_noted: bool,
     /// The sampler could not be started again.
     is_starved: bool,
     /// How often it was started again after it failed.
@@ -61,6 +63,7 @@ impl CpuSource {
             notes: Vec::new(),
             switches: (0, start),
             too_many_switches: None,
+            unwatched_noted: false,
             is_starved: false,
             revivals: 0,
             past: Totals::default(),
@@ -186,13 +189,6 @@ impl CpuSource {
     fn remember_sampler(&mut self) {
         let Some(sampler) = &self.sampler else { return };
         let report = sampler.report();
-        if report.unwatched > 0 {
-            self.notes.push(format!(
-                "{} threads were not watched: tachograph watches at most {} at once",
-                report.unwatched,
-                slots::MAX_SLOTS
-            ));
-        }
         self.past.ticks += report.ticks;
         self.past.loss.late_ticks += report.missed;
         self.past.own_cpu_ns += report.own_cpu_ns;
@@ -217,6 +213,15 @@ impl CpuSource {
                  top of it and passes on every signal that is not its own"
                     .to_owned(),
             );
+        }
+        let unwatched = sampler.report().unwatched;
+        if unwatched > 0 && !self.unwatched_noted {
+            self.unwatched_noted = true;
+            self.notes.push(format!(
+                "{unwatched} threads were not watched: tachograph watches at most {} at once, or \
+                 as many as it gets memory for",
+                slots::MAX_SLOTS
+            ));
         }
         for thread in sampler.watched() {
             let key = Arc::as_ptr(&thread) as usize;

@@ -203,6 +203,7 @@ fn run(
         if fullest > RING_WORDS / 2 {
             collector.wake();
         }
+        inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
         inner.own_cpu_ns.store(clock::own_thread_cpu(), Ordering::Relaxed);
     }
     inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
