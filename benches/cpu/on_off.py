@@ -90,7 +90,7 @@ def measure(workload: str, settings: list[str], rounds: int) -> dict[str, dict[s
     work = prepared.window
 
     def settle() -> None:
-        # The work of starting goes on behind for some milliseconds; it is not the cost of recording.
+        # Starting goes on behind for some milliseconds; that is not the cost of recording.
         prepared.work(prepared.units)
 
     tools = {name: SETTINGS[name]() for name in settings}
