@@ -13,7 +13,7 @@ WALL_TRIGGERS = ("auto", "tick")
 # The ends of what makes sense: an hour between two looks, a terabyte of room.
 LONGEST_INTERVAL_MS = 3_600_000
 LARGEST_LIMIT_MB = 1 << 20
-DEEPEST_STACK = 4096
+DEEPEST_STACK = 2048
 
 
 class Settings:

@@ -297,6 +297,7 @@ impl CpuSource {
             };
             self.past.watched_cpu_ns += log.watched_cpu_ns();
             let end = session_time(self.start, log.thread.last_seen.load(Ordering::Acquire));
+            out.extend(log.never_looked_at(end, tables));
             if let Some(track) = tables.tables_mut().tracks.get_mut(log.track.index()) {
                 track.end = Some(end.max(track.start));
             }

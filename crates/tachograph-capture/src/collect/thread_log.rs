@@ -10,6 +10,9 @@ use tachograph_profile::{Interner, Sample, StackId, ThreadState, Time, TrackId};
 use super::frames::Frames;
 use crate::cpu::{IdleLook, Watched, Window, spread, time_around};
 
+/// A word in place of the stack of a thread that nobody looked at in time.
+const ENDED: &str = "<ended before it was looked at>";
+
 /// One look at the thread, not weighed yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
@@ -220,6 +223,24 @@ impl ThreadLog {
         for (sample, share) in samples.iter_mut().zip(shares) {
             sample.wall_ns = share;
         }
+    }
+
+    /// For a thread that has ended: the CPU time that no look stands for, as a
+    /// sample whose stack says so. Its time is counted, its place is not known.
+    pub(crate) fn never_looked_at(&self, end: Time, tables: &mut Interner) -> Option<Sample> {
+        let cpu_ns = self.cpu.open_ns(self.thread.cpu_now());
+        (cpu_ns > 0).then(|| {
+            let label = tables.label(ENDED);
+            Sample {
+                time: end,
+                track: self.track,
+                task: None,
+                stack: tables.stack(None, label),
+                wall_ns: 0,
+                cpu_ns,
+                state: ThreadState::Unknown,
+            }
+        })
     }
 
     /// Looks that have not been shared out yet.

@@ -90,7 +90,27 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     rows.into_iter()
         .filter(|(number, _, _)| *number > 0)
         .map(|(number, thing, rest)| format!("{} {rest}", counted(number, thing)))
+        .chain(unseen_cpu(profile))
         .collect()
+}
+
+/// CPU time of the process that is in no sample, once it matters: threads that
+/// began and ended between two looks. What was dropped has a row of its own.
+fn unseen_cpu(profile: &Profile) -> Option<String> {
+    let cpu = profile.meta.settings.cpu.as_ref()?;
+    if profile.loss.dropped_samples > 0 || profile.loss.blocked_threads > 0 {
+        return None;
+    }
+    let process = profile.meta.process_cpu_ns;
+    let seen: u64 = profile.samples.iter().map(|sample| sample.cpu_ns).sum();
+    let unseen = process.checked_sub(seen.saturating_add(cpu.report.own_cpu_ns))?;
+    let matters = unseen > cpu.interval_ns.saturating_mul(10) && unseen > process / 20;
+    matters.then(|| {
+        let (share, time) = (percent(unseen, process), duration(unseen));
+        format!(
+            "{time} of CPU time ({share}) in threads too short-lived to be seen (lower interval_ms)"
+        )
+    })
 }
 
 fn depth_limit(profile: &Profile) -> String {
@@ -106,6 +126,20 @@ fn depth_limit(profile: &Profile) -> String {
 mod tests {
     use super::*;
     use crate::CpuSettings;
+
+    #[test]
+    fn cpu_time_of_threads_that_were_never_seen_is_told() {
+        let mut profile = Profile::from_stacks(&[(0, 850_000_000, &[("main", "a.py", 1)])]);
+        profile.meta.process_cpu_ns = 1_000_000_000;
+        let mut cpu = CpuSettings { interval_ns: 1_000_000, ..CpuSettings::default() };
+        cpu.report.own_cpu_ns = 50_000_000;
+        profile.meta.settings.cpu = Some(cpu);
+
+        let losses = losses(&profile);
+
+        assert_eq!(losses.len(), 1);
+        assert!(losses[0].starts_with("100 ms of CPU time (10.0 %)"), "{losses:?}");
+    }
 
     #[test]
     fn every_loss_is_told_with_its_remedy() {
