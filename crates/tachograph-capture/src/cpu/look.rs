@@ -25,6 +25,10 @@ const PATIENCE_INTERVALS: u64 = 20;
 /// seen waiting has not come back to its program yet.
 const WAKE_UP_NS: u64 = 50_000;
 
+/// CPU time between two looks below which a thread that could run may have
+/// been woken from a wait and not come back from it yet.
+const BARELY_RAN_NS: u64 = 200_000;
+
 /// When the sampler lost its processor between seeing a thread run and asking
 /// it, the thread may have begun a wait since, which a signal would cut short.
 const LONGEST_DOUBT_NS: u64 = 15_000;
@@ -172,7 +176,9 @@ impl Looker {
             // Pushed off its processor, perhaps by the sampler itself. It gets its
             // share of looks and no more, or a busy machine would multiply them.
             Some(b'R') if self.has_its_share(sight) => Outcome::Alive,
-            Some(b'R') => self.ask(sight, true, clock::monotonic()),
+            // One that hardly ran since the last look may still stand in a wait that is
+            // over; the handler leaves such a sample out.
+            Some(b'R') => self.ask(sight, used < BARELY_RAN_NS, clock::monotonic()),
             Some(_) => {
                 self.look_at_waiting(sight, now, cpu);
                 Outcome::Alive
