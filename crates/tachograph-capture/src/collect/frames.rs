@@ -31,6 +31,8 @@ pub(crate) struct Frames {
     roles: Option<Roles>,
     /// Frames whose code was gone before its name could be read.
     pub(crate) unnamed: u64,
+    /// When code was last met that had no name yet, on the monotonic clock.
+    pub(crate) met_new_code: u64,
 }
 
 impl Frames {
@@ -44,6 +46,7 @@ impl Frames {
             symbols: Symbolizer::new(),
             roles: None,
             unnamed: 0,
+            met_new_code: 0,
         }
     }
 
@@ -63,6 +66,7 @@ impl Frames {
         let interpreter = self.interpreter.as_ref()?;
         let (code, print) = (entry.code_address(), entry.fingerprint());
         let (memory, now) = (ProcessMemory::own(), clock::monotonic());
+        self.met_new_code = now;
         let Some(code) = self.codes.resolve(&memory, &interpreter.layout, code, print, now) else {
             self.unnamed += 1;
             return Some(tables.label(GONE));
