@@ -35,6 +35,13 @@ const DATAREL_SDATA4: u8 = 0x3b;
 /// A build id longer than this is no build id.
 const LONGEST_BUILD_ID: usize = 64;
 
+/// From the first mapped address to the last, holes between segments included.
+pub(crate) fn extent(segments: &[Segment]) -> Option<Range<u64>> {
+    let loaded = || segments.iter().filter(|segment| segment.kind == PT_LOAD);
+    let start = loaded().map(|segment| segment.range.start).min()?;
+    Some(start..loaded().map(|segment| segment.range.end).max()?)
+}
+
 /// Where the unwind table index `.eh_frame_hdr` is.
 pub(crate) fn unwind_index(segments: &[Segment]) -> Option<Range<u64>> {
     let index = segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME)?;

@@ -99,7 +99,8 @@ impl Rules {
         let after = self.known.partition_point(|known| known.object.found.start <= pc);
         let known = self.known.get(after.checked_sub(1)?)?;
         let object = &known.object;
-        if pc >= object.found.end || find(pc) != Some(object.found) {
+        let is_there = || find(pc).is_some_and(|found| found.is_same_object(&object.found));
+        if pc >= object.found.end || !is_there() {
             return None;
         }
         let mark = object.mark;
