@@ -5,6 +5,7 @@
 //! interpreter came to call them.
 
 use super::NativeSymbol;
+use super::objects::object_at;
 use crate::sys::dynamic;
 use crate::sys::native_objects;
 
@@ -92,9 +93,10 @@ impl Roles {
     #[must_use]
     pub fn of_this_process() -> Self {
         native_objects::prepare();
-        let interpreter = dynamic::symbol(c"_PyRuntime")
-            .and_then(|runtime| native_objects::find(runtime as u64))
-            .map(|found| found.start);
+        let interpreter = dynamic::symbol(c"_PyRuntime").and_then(|runtime| {
+            let listed = object_at(runtime as u64).map(|object| object.found.start);
+            listed.or_else(|| native_objects::find(runtime as u64).map(|found| found.start))
+        });
         Self { interpreter }
     }
 
