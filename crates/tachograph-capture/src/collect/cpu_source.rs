@@ -39,8 +39,6 @@ pub(crate) struct CpuSource {
     logs: HashMap<usize, ThreadLog>,
     words: Vec<u64>,
     notes: Vec<String>,
-    /// Events for threads that looks by signal do not do justice to.
-    traps: Traps,
     /// Context switches of the process, and when they were counted.
     switches: (u64, u64),
     /// Context switches per second that made performance events too dear.
@@ -66,7 +64,6 @@ impl CpuSource {
             logs: HashMap::new(),
             words: Vec::new(),
             notes: Vec::new(),
-            traps: Traps::default(),
             switches: (0, start),
             too_many_switches: None,
             unwatched_noted: false,
@@ -218,8 +215,7 @@ impl CpuSource {
             // Costs next to nothing unless a library was loaded or unloaded.
             crate::native::refresh();
         }
-        let is_perf = self.traps.are_used
-            || self.plan.as_ref().is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
+        let is_perf = self.plan.as_ref().is_some_and(|(plan, _)| plan.trigger == Trigger::Perf);
         if sampler.is_running() && !handler::is_armed(is_perf) && handler::arm(is_perf) {
             self.notes.push(
                 "the program installed its own SIGURG handler while recording; tachograph went on \
@@ -255,8 +251,8 @@ impl CpuSource {
                     let task = sample.task.as_ref();
                     log.task = task.map(|task| tracks.task(tables, log.track, task, now));
                 }
-                // Beside an event of its own, the tick only tells of the kernel.
-                let repairs = sample.kind != record::Kind::Tick
+                let repairs = !is_perf
+                    || sample.kind != record::Kind::Tick
                     || sample.at_system_call
                     || thread.by_tick.load(Ordering::Acquire);
                 if repairs {
@@ -291,6 +287,7 @@ impl CpuSource {
             session_start: self.start,
             interval_ns: plan.interval_ns,
             is_wall: plan.mode == Mode::Wall,
+            is_perf: plan.trigger == Trigger::Perf,
         };
         let mut gone = Vec::new();
         for (key, log) in &mut self.logs {
@@ -299,9 +296,6 @@ impl CpuSource {
                 log.thread.cpu.fetch_max(cpu, Ordering::AcqRel);
             }
             self.past.repaired_ns += log.share_out(&terms, out);
-            if log.needs_trap() && self.traps.may_have_one(log.thread.tid, plan.interval_ns) {
-                log.thread.wants_trap.store(true, Ordering::Release);
-            }
             if ended && log.thread.slot.ring.is_empty() {
                 gone.push(*key);
             }
@@ -371,41 +365,6 @@ impl CpuSource {
 impl Drop for CpuSource {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// Performance events for single threads while the tick serves the others.
-#[derive(Debug, Default)]
-struct Traps {
-    /// Why there are none, once that has been asked.
-    obstacle: Option<Option<String>>,
-    /// The handler for them is in place.
-    are_used: bool,
-    /// Context switches of threads that were asked about, and when.
-    switches: HashMap<i32, (u64, u64)>,
-}
-
-impl Traps {
-    /// Whether thread `tid` may have an event: they are to be had, and it does
-    /// not switch so often that they would be too dear.
-    fn may_have_one(&mut self, tid: i32, interval_ns: u64) -> bool {
-        if self.obstacle.get_or_insert_with(cpu::perf_obstacle).is_some() {
-            return false;
-        }
-        let (Some(count), now) = (threads::switches_of(tid), clock::monotonic()) else {
-            return false;
-        };
-        let Some((before, since)) = self.switches.insert(tid, (count, now)) else {
-            return false;
-        };
-        let seconds = now.saturating_sub(since) as f64 / 1e9;
-        let rate = count.saturating_sub(before) as f64 / seconds.max(0.1);
-        if cpu::perf_cost(interval_ns, rate) > cpu::PERF_BUDGET {
-            return false;
-        }
-        handler::arm(true);
-        self.are_used = true;
-        true
     }
 }
 

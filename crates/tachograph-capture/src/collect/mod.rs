@@ -8,7 +8,6 @@ mod cpu_source;
 mod door;
 mod facts;
 mod frames;
-mod kernel_share;
 mod sink;
 mod sources;
 mod thread_log;

@@ -8,7 +8,6 @@ use tachograph_probe::walk::RawFrame;
 use tachograph_profile::{Interner, Sample, StackId, ThreadState, Time, TrackId};
 
 use super::frames::Frames;
-use super::kernel_share::KernelShare;
 use crate::cpu::{IdleLook, Watched, Window, spread, time_around};
 
 /// A word in place of the stack of a thread that nobody looked at in time.
@@ -22,7 +21,6 @@ pub(crate) struct Look {
     task: Option<TrackId>,
     state: ThreadState,
     kind: Kind,
-    in_kernel: bool,
 }
 
 /// One watched thread on the collector's side.
@@ -43,7 +41,6 @@ pub(crate) struct ThreadLog {
     looks: Vec<Look>,
     cpu: Window,
     wall: Window,
-    kernel: KernelShare,
 }
 
 /// How clocks are to be shared out.
@@ -57,13 +54,14 @@ pub(crate) struct Terms {
     pub(crate) interval_ns: u64,
     /// Elapsed time is shared out too.
     pub(crate) is_wall: bool,
+    /// Looks come from performance events, and from a slow tick.
+    pub(crate) is_perf: bool,
 }
 
 impl ThreadLog {
     /// Nothing seen yet. `since` is when its wall time starts to count.
     pub(crate) fn new(thread: Arc<Watched>, track: TrackId, since: u64) -> Self {
         let cpu = Window::starting_at(thread.cpu_at_start);
-        let kernel = KernelShare::new(thread.tid);
         let wall = Window::starting_at(thread.first_seen.max(since));
         Self {
             thread,
@@ -77,7 +75,6 @@ impl ThreadLog {
             looks: Vec::new(),
             cpu,
             wall,
-            kernel,
         }
     }
 
@@ -112,8 +109,7 @@ impl ThreadLog {
             ThreadState::Running
         };
         let (time, kind) = (received.sample.time, received.sample.kind);
-        let in_kernel = received.sample.at_system_call;
-        self.looks.push(Look { time, stack, task: self.task, state, kind, in_kernel });
+        self.looks.push(Look { time, stack, task: self.task, state, kind });
     }
 
     /// The stack of the current entries; frames that stayed are not looked up again.
@@ -152,8 +148,7 @@ impl ThreadLog {
             }
         };
         let (time, state) = (look.time, look.state);
-        let (kind, in_kernel) = (Kind::Tick, false);
-        self.looks.push(Look { time, stack, task: None, state, kind, in_kernel });
+        self.looks.push(Look { time, stack, task: None, state, kind: Kind::Tick });
     }
 
     /// Shares the thread's clocks out over its looks since the last call, and
@@ -180,46 +175,34 @@ impl ThreadLog {
         repaired
     }
 
-    /// Gives the looks at the running thread what its CPU clock shows.
-    ///
-    /// Equal shares, unless it is known how much of the time was the kernel's:
-    /// then looks in system calls share that, and the others the rest.
+    /// Gives the looks at the running thread what its CPU clock shows. With
+    /// performance events each of those stands for a period, and what the clock
+    /// shows beyond that goes to the looks of the slow tick.
     fn share_cpu(&mut self, terms: &Terms, samples: &mut [Sample]) -> u64 {
         let clock = self.thread.cpu_now();
-        let runs =
-            |look: &Look| !matches!(look.state, ThreadState::Idle | ThreadState::WaitingForGil);
-        let running = self.looks.iter().filter(|look| runs(look)).count();
-        let in_kernel = self.looks.iter().filter(|look| runs(look) && look.in_kernel).count();
-        let whole = self.cpu.open_ns(clock);
-        let traps = self.looks.iter().filter(|look| look.kind == Kind::Perf).count();
-        let split = if traps > 0 {
-            // Performance events see user code only, and each stands for a period.
+        let by_kind = |kind: Kind| self.looks.iter().filter(|look| look.kind == kind).count();
+        let (traps, ticks) = (by_kind(Kind::Perf), by_kind(Kind::Tick));
+        if terms.is_perf && traps > 0 && ticks > 0 {
+            let whole = self.cpu.open_ns(clock);
             let seen = (traps as u64).saturating_mul(terms.interval_ns).min(whole);
-            Some(whole - seen)
-        } else {
-            self.kernel
-                .share(self.thread.tid, in_kernel, running)
-                .map(|share| (whole as f64 * share) as u64)
-        };
-        let split = split.filter(|_| in_kernel > 0 && in_kernel < running);
-        let _ = self.cpu.close(clock, running);
-        let kernel_ns = split.unwrap_or(0);
-        let (mut kernel, mut rest) = match split {
-            Some(ns) => (spread(ns, in_kernel), spread(whole - ns, running - in_kernel)),
-            None => (spread(0, 0), spread(whole, running)),
-        };
-        for (sample, look) in samples.iter_mut().zip(&self.looks).filter(|(_, look)| runs(look)) {
-            let is_kernel = split.is_some() && look.in_kernel;
-            let next = if is_kernel { kernel.next() } else { rest.next() };
-            sample.cpu_ns = next.unwrap_or(0);
+            let _ = self.cpu.close(clock, traps + ticks);
+            let mut trapped = spread(seen, traps);
+            let mut ticked = spread(whole - seen, ticks);
+            for (sample, look) in samples.iter_mut().zip(&self.looks) {
+                let next = if look.kind == Kind::Perf { &mut trapped } else { &mut ticked };
+                sample.cpu_ns = next.next().unwrap_or(0);
+            }
+            return whole - seen;
         }
-        if traps > 0 { kernel_ns } else { 0 }
-    }
-
-    /// Whether looks by signal tell too much of the kernel, and an event of its
-    /// own would tell the truth about user code.
-    pub(crate) fn needs_trap(&self) -> bool {
-        self.kernel.is_overtold && self.thread.by_tick.load(Ordering::Acquire)
+        let runs = |sample: &&mut Sample| {
+            !matches!(sample.state, ThreadState::Idle | ThreadState::WaitingForGil)
+        };
+        let running = samples.iter_mut().filter(runs).count();
+        let shares = self.cpu.close(clock, running);
+        for (sample, share) in samples.iter_mut().filter(runs).zip(shares) {
+            sample.cpu_ns = share;
+        }
+        0
     }
 
     /// Gives all looks what the wall clock shows: equal shares, or, when the

@@ -7,7 +7,7 @@ use tachograph_profile::{Mode, Trigger};
 
 use super::idle::{IdleReader, Place};
 use super::jitter::jittered;
-use super::sampler::{Plan, REPAIR_TICK_NS};
+use super::sampler::Plan;
 use super::watched::Watched;
 use crate::sys::clock;
 use crate::sys::cpu_timer::CpuTimer;
@@ -55,8 +55,6 @@ pub(crate) struct Sight {
     waited: bool,
     /// CPU time that no look stands for yet; negative when looks are ahead.
     owed_ns: i64,
-    /// When the tick looks again at a thread that an event makes look.
-    repair_at: u64,
     place: Option<Place>,
     source: Option<Source>,
 }
@@ -81,7 +79,6 @@ impl Sight {
             asked_at: 0,
             waited: false,
             owed_ns: 0,
-            repair_at: 0,
             place: None,
             source: None,
         }
@@ -132,7 +129,13 @@ impl Looker {
         let first = jittered(&mut self.random, self.plan.interval_ns);
         sight.source = match self.plan.trigger {
             Trigger::Tick => None,
-            Trigger::Perf => self.trap(&sight.thread, first),
+            Trigger::Perf => {
+                let event = TrapEvent::start(tid, ticket, first).ok();
+                if let Some(event) = &event {
+                    sight.thread.slot.trap.set(event, self.plan.interval_ns);
+                }
+                event.map(Source::Trap)
+            }
             Trigger::CpuTimer => {
                 CpuTimer::start(tid, SAMPLE_SIGNAL, ticket, first, self.plan.interval_ns)
                     .ok()
@@ -140,13 +143,6 @@ impl Looker {
             }
         };
         sight.thread.by_tick.store(sight.source.is_none(), Ordering::Release);
-    }
-
-    /// Gives a thread a performance event, if one can be had.
-    fn trap(&self, thread: &Watched, first_ns: u64) -> Option<Source> {
-        let event = TrapEvent::start(thread.tid, thread.slot.ticket(), first_ns).ok()?;
-        thread.slot.trap.set(&event, self.plan.interval_ns);
-        Some(Source::Trap(event))
     }
 
     /// Looks at one thread.
@@ -161,10 +157,6 @@ impl Looker {
             // The timer fires by itself; all it needs is the clock above.
             return Outcome::Alive;
         }
-        if sight.source.is_none() && thread.wants_trap.swap(false, Ordering::AcqRel) {
-            sight.source = self.trap(&thread, self.plan.interval_ns);
-            thread.by_tick.store(sight.source.is_none(), Ordering::Release);
-        }
         let used = cpu.saturating_sub(sight.cpu);
         sight.owe(used, self.plan.interval_ns);
         let moved = cpu != sight.cpu;
@@ -173,10 +165,6 @@ impl Looker {
             self.look_at_waiting(sight, now, cpu);
             return Outcome::Alive;
         }
-        if sight.source.is_some() && now < sight.repair_at {
-            return Outcome::Alive;
-        }
-        sight.repair_at = now + REPAIR_TICK_NS / 2;
         let moves = clock::thread_cpu(thread.tid).is_some_and(|again| again != cpu);
         if moves {
             return self.ask(sight, false, clock::monotonic());

@@ -11,6 +11,6 @@ mod watched;
 mod weights;
 
 pub(crate) use sampler::{Plan, Sampler};
-pub(crate) use trigger::{Chosen, PERF_BUDGET, choose, perf_cost, perf_obstacle};
+pub(crate) use trigger::{Chosen, PERF_BUDGET, choose, perf_cost};
 pub(crate) use watched::{IdleLook, Watched};
 pub(crate) use weights::{Window, spread, time_around};

@@ -41,7 +41,7 @@ pub(crate) struct Plan {
 }
 
 /// The slow tick that repairs what user-only performance events cannot see.
-pub(crate) const REPAIR_TICK_NS: u64 = 10_000_000;
+const REPAIR_TICK_NS: u64 = 10_000_000;
 /// CPU timers fire on the kernel's tick, so looking for new threads more often buys nothing.
 const TIMER_TICK_NS: u64 = 4_000_000;
 

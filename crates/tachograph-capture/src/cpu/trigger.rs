@@ -76,7 +76,7 @@ pub(crate) fn choose(choice: TriggerChoice, mode: Mode, interval_ns: u64) -> Res
 }
 
 /// Why performance events cannot be used here, or `None`.
-pub(crate) fn perf_obstacle() -> Option<String> {
+fn perf_obstacle() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     if tracer.is_some_and(|pid| pid.trim() != "0") {

@@ -28,10 +28,8 @@ pub(crate) struct Watched {
     pub(crate) named: AtomicBool,
     /// It is no more.
     pub(crate) ended: AtomicBool,
-    /// The tick alone makes it look: it has no event or timer of its own.
+    /// The tick alone makes it look: no event or timer could be had for it.
     pub(crate) by_tick: AtomicBool,
-    /// The collector wants it to have a performance event.
-    pub(crate) wants_trap: AtomicBool,
     /// It blocks our signal.
     pub(crate) deaf: AtomicBool,
     /// The name the kernel keeps, for threads Python knows nothing of.
@@ -80,7 +78,6 @@ impl Watched {
             named: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             by_tick: AtomicBool::new(true),
-            wants_trap: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
             kernel_name,
             idle: Mutex::default(),

@@ -110,22 +110,6 @@ impl ThreadFiles {
     }
 }
 
-/// CPU time of thread `tid` in user code and in the kernel, in the kernel's
-/// units of 10 ms.
-pub(crate) fn user_and_kernel_time(tid: i32) -> Option<(u64, u64)> {
-    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).ok()?;
-    let after_name = text.get(text.rfind(')')? + 2..)?;
-    let mut fields = after_name.split_ascii_whitespace().skip(11);
-    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
-}
-
-/// Context switches of thread `tid` so far, of its own will or not.
-pub(crate) fn switches_of(tid: i32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()?;
-    let counts = text.lines().filter(|line| line.contains("ctxt_switches:"));
-    counts.map(|line| line.rsplit('\t').next()?.trim().parse::<u64>().ok()).sum()
-}
-
 /// Gives the calling thread a name that tools show.
 pub(crate) fn name_own(name: &str) {
     let Ok(name) = CString::new(name) else { return };
@@ -194,18 +178,6 @@ pub(crate) fn usable_cores() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_thread_has_times_and_switches() {
-        let end = super::super::clock::own_thread_cpu() + 50_000_000;
-        while super::super::clock::own_thread_cpu() < end {}
-
-        let (user, kernel) = user_and_kernel_time(own_id()).unwrap();
-
-        assert!(user + kernel >= 3, "{user} + {kernel}");
-        assert!(switches_of(own_id()).is_some());
-        assert_eq!(user_and_kernel_time(1 << 22), None);
-    }
 
     #[test]
     fn a_new_thread_shows_in_the_count_and_in_the_list() {
