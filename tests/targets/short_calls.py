@@ -1,7 +1,7 @@
 """Makes a short system call and a little arithmetic in turn, every few microseconds.
 
 Right answer: CPU of `ask` : `reckon` as each takes alone, timed before and after.
-A sampler whose signals arrive late sees `ask` almost only.
+A sampler whose signals take microseconds to arrive sees `ask` almost only.
 """
 
 from __future__ import annotations
