@@ -51,7 +51,8 @@ pub struct Stats {
     pub dropped_samples: u64,
     /// How long the window is.
     pub duration_ns: u64,
-    /// Sampling cost as a share of the CPU time watched, 0 to 1.
+    /// Sampling cost as a share of the CPU time watched, or of the time that
+    /// passed if that is more; 0 to 1.
     pub cost: f64,
     /// Bytes of encoded recording held in memory.
     pub memory_bytes: u64,

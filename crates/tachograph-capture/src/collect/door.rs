@@ -243,7 +243,10 @@ impl Door {
     /// Makes the live figures current; `waiting` looks are not in a batch yet.
     pub(crate) fn publish(&self, totals: &Totals, waiting: usize) {
         let loss = self.loss(totals);
-        let watched = totals.watched_cpu_ns.saturating_sub(self.at_start.watched_cpu_ns).max(1);
+        // Of a program that sleeps, sampling costs a share of the time that passes.
+        let elapsed = clock::monotonic().saturating_sub(self.start);
+        let watched = totals.watched_cpu_ns.saturating_sub(self.at_start.watched_cpu_ns);
+        let watched = watched.max(elapsed).max(1);
         let answered = totals.answered.saturating_sub(self.at_start.answered);
         let cost =
             totals.own_cpu_ns.saturating_sub(self.at_start.own_cpu_ns) + answered * SIGNAL_COST_NS;
