@@ -6,10 +6,16 @@ failure would then be told under the wrong name.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 import tachograph
+
+# A shell starts background jobs with SIGINT ignored, and programs under test
+# would inherit that; then nothing could interrupt them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
