@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import green
-import pytest
 import tachograph
 from answers import short
-
-pytest.importorskip("greenlet")
 
 
 def test_greenlets_that_switch_all_the_time_never_share_a_stack() -> None:

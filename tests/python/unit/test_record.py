@@ -38,9 +38,9 @@ def test_a_block_without_a_path_writes_nothing(
 
 def test_a_running_recording_tells_its_length_and_nothing_else() -> None:
     with tachograph.record(interval_ms=1) as recording:
-        spin(0.05)
-        assert recording.duration >= 0.05
-        assert recording.sample_count >= 0
+        spin(0.3)
+        assert recording.duration >= 0.3
+        assert recording.sample_count > 0
         assert "running" in repr(recording)
         with pytest.raises(tachograph.TachographError, match="still running"):
             recording.functions()
