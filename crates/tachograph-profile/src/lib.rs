@@ -11,6 +11,7 @@ mod error;
 pub mod export;
 pub mod file;
 pub mod model;
+pub mod stats;
 
 pub use error::Error;
 pub use model::*;
