@@ -12,9 +12,11 @@ mod options;
 mod own;
 pub mod python;
 mod session;
+pub mod spans;
 mod sys;
 mod waker;
 
 pub use error::Error;
 pub use options::{CpuOptions, Host, Options, TriggerChoice};
 pub use session::{Client, Finished, Stats};
+pub use sys::resident::peak_memory;

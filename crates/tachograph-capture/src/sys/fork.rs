@@ -19,9 +19,19 @@ pub(crate) fn generation() -> u32 {
 /// Makes `generation` change in every child from now on.
 pub(crate) fn watch() {
     REGISTER.call_once(|| {
-        // SAFETY: the handler is a function that only touches atomics.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        // SAFETY: the handlers are functions without arguments that stay loaded.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
+}
+
+/// Context: before a fork, on the thread that forks.
+extern "C" fn before() {
+    crate::spans::hold();
+}
+
+/// Context: after a fork, in the parent.
+extern "C" fn in_parent() {
+    crate::spans::let_go();
 }
 
 /// Context: the child of a fork, on its only thread.
@@ -29,4 +39,6 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     super::handler::forget();
     crate::own::forget();
+    crate::spans::forget_recording();
+    crate::spans::let_go();
 }

@@ -20,6 +20,8 @@ pub(crate) mod native_unwind;
 pub(crate) mod perf;
 pub(crate) mod registers;
 pub(crate) mod remote_read;
+pub(crate) mod resident;
 pub(crate) mod signals;
 pub(crate) mod slots;
 pub(crate) mod threads;
+pub(crate) mod ticks;
