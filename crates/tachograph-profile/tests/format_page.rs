@@ -90,10 +90,12 @@ fn other_events_written_by_hand_are_read() {
     // Allocation 0 is freed at 9 µs.
     sections.push((12, &[0, 18]));
     // "main" on track 1 from 2 µs, open; inside it "load" from 3 µs for 4 µs,
-    // failed, with "load" = -2.
-    sections.push((13, &[0, 1, 1, 4, 0, 0, 0, 1, 1, 3, 2, 5, 1, 1, 3, 3, 3]));
-    // Span 0 ends at 8 µs, with "main" = true.
-    sections.push((14, &[0, 8, 0, 1, 1, 2]));
+    // suspended for 1 µs, failed, with "load" = -2.
+    let (main, load) = ([0, 1, 1, 0xa0, 0x1f, 0, 0, 0, 0], [1, 1, 3, 0xd0, 0x0f, 0xa1, 0x1f]);
+    let spans = [&main[..], &load, &[0xe8, 0x07, 1, 1, 3, 3, 3]].concat();
+    sections.push((13, &spans));
+    // Span 0 ends at 8 µs, suspended for 500 ns, with "main" = true.
+    sections.push((14, &[0, 0xc0, 0x3e, 0xf4, 0x03, 0, 1, 1, 2]));
     // Series 0 at 1 and 2 µs: 30, 20.
     sections.push((15, &[0, 2, 2, 2, 0, 60, 19]));
     // At 6 µs a warning about track 0: "load".
@@ -109,6 +111,7 @@ fn other_events_written_by_hand_are_read() {
     assert_eq!(outer.attributes[0].1, Attribute::Bool(true));
     assert_eq!((inner.start, inner.end), (Time(3_000), Some(Time(7_000))));
     assert_eq!(inner.parent.map(|parent| parent.index()), Some(0));
+    assert_eq!((outer.suspended_ns, inner.suspended_ns), (500, 1_000));
     assert!(inner.failed);
     assert_eq!(inner.attributes[0].1, Attribute::Int(-2));
     let points: Vec<_> = profile.points.iter().map(|point| (point.time.0, point.value)).collect();

@@ -38,7 +38,8 @@ fn write_in_batches(profile: &Profile, cuts: &[u64]) -> Vec<u8> {
             if inside(span.start) {
                 let mut begun = span.clone();
                 if span.end.is_some_and(|end| end >= to) {
-                    (begun.end, begun.failed, begun.attributes) = (None, false, Vec::new());
+                    (begun.end, begun.suspended_ns) = (None, 0);
+                    (begun.failed, begun.attributes) = (false, Vec::new());
                 } else {
                     ended[i] = true;
                 }
@@ -48,6 +49,7 @@ fn write_in_batches(profile: &Profile, cuts: &[u64]) -> Vec<u8> {
                 batch.span_ends.push(SpanEnd {
                     span: SpanId(i as u32),
                     end,
+                    suspended_ns: span.suspended_ns,
                     failed: span.failed,
                     attributes: span.attributes.clone(),
                 });

@@ -31,6 +31,11 @@ pub(super) fn time(units: u64) -> Decoded<Time> {
     Ok(Time(units * TIME_UNIT_NS))
 }
 
+/// A time that is kept in nanoseconds.
+pub(super) fn exact_time(ns: u64) -> Decoded<Time> {
+    time(ns.div_ceil(TIME_UNIT_NS)).map(|_| Time(ns))
+}
+
 /// Appends `value`, seven bits a byte, low bits first.
 pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {

@@ -1,6 +1,6 @@
 //! Rows of the other events: blocks, spans, points, notes and what was lost.
 
-use super::bytes::{Bytes, Damage, Decoded, put, put_signed, put_step, time, units};
+use super::bytes::{Bytes, Damage, Decoded, exact_time, put, put_signed, put_step, time, units};
 use super::codes::{self, ALLOCATORS};
 use super::sample_rows::{Leaves, leaf};
 use super::table_rows::string;
@@ -75,9 +75,11 @@ pub(super) fn put_span(out: &mut Vec<u8>, id: usize, last: Option<&Span>, row: &
     put(out, row.parent.map_or(0, distance));
     put(out, row.track.0.into());
     put(out, row.name.0.into());
-    put_step(out, last.map_or(0, |last| units(last.start)), units(row.start));
-    let lasted = |end: Time| units(end).saturating_sub(units(row.start)) + 1;
+    // Spans are often shorter than a microsecond, so their times are exact.
+    put_step(out, last.map_or(0, |last| last.start.0), row.start.0);
+    let lasted = |end: Time| end.0.saturating_sub(row.start.0).saturating_add(1);
     put(out, row.end.map_or(0, lasted));
+    put(out, row.suspended_ns);
     out.push(row.failed.into());
     put_attributes(out, &row.attributes);
 }
@@ -98,21 +100,30 @@ pub(super) fn span(
     };
     let track = TrackId(bytes.id(tables.tracks.len())?);
     let name = string(bytes, tables)?;
-    let at = bytes.step(last.map_or(0, |last| units(last.start)))?;
-    let start = time(at)?;
+    let start = exact_time(bytes.step(last.map_or(0, |last| last.start.0))?)?;
     let outer = parent.and_then(|parent| spans.get(parent.index()));
     if outer.is_some_and(|outer| outer.start > start) {
         return Err(Damage("a span starts before its parent"));
     }
-    let end = later(at, bytes.number()?)?;
+    let end = match bytes.number()? {
+        0 => None,
+        above => Some(exact_time(start.0.saturating_add(above - 1))?),
+    };
+    let suspended_ns = at_most_whole(bytes.number()?, start, end);
     let failed = bytes.byte()? != 0;
     let attributes = attributes(bytes, tables)?;
-    Ok(Span { parent, track, name, start, end, failed, attributes })
+    Ok(Span { parent, track, name, start, end, suspended_ns, failed, attributes })
+}
+
+/// A span is not suspended for longer than it lasts.
+pub(super) fn at_most_whole(suspended_ns: u64, start: Time, end: Option<Time>) -> u64 {
+    suspended_ns.min(end.map_or(0, |end| end.0.saturating_sub(start.0)))
 }
 
 pub(super) fn put_span_end(out: &mut Vec<u8>, row: &SpanEnd) {
     put(out, row.span.0.into());
-    put(out, units(row.end));
+    put(out, row.end.0);
+    put(out, row.suspended_ns);
     out.push(row.failed.into());
     put_attributes(out, &row.attributes);
 }
@@ -120,7 +131,8 @@ pub(super) fn put_span_end(out: &mut Vec<u8>, row: &SpanEnd) {
 pub(super) fn span_end(bytes: &mut Bytes<'_>, spans: usize, tables: &Tables) -> Decoded<SpanEnd> {
     Ok(SpanEnd {
         span: SpanId(bytes.id(spans)?),
-        end: bytes.time()?,
+        end: exact_time(bytes.number()?)?,
+        suspended_ns: bytes.number()?,
         failed: bytes.byte()? != 0,
         attributes: attributes(bytes, tables)?,
     })

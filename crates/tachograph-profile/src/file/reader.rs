@@ -208,10 +208,11 @@ impl Loading {
                     first_span = false;
                 }
                 sections::SPAN_ENDS => {
-                    let SpanEnd { span, end, failed, attributes } =
+                    let SpanEnd { span, end, suspended_ns, failed, attributes } =
                         events::span_end(bytes, spans.len(), tables)?;
                     let span = &mut spans[span.index()];
                     span.end = Some(end.max(span.start));
+                    span.suspended_ns = events::at_most_whole(suspended_ns, span.start, span.end);
                     span.failed = failed;
                     span.attributes.extend(attributes);
                 }

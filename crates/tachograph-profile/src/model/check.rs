@@ -128,6 +128,10 @@ fn check_spans(tables: &Tables, spans: &[Span]) -> Result<(), String> {
         tables.holds_track("span", i, span.track)?;
         tables.holds_string("span", i, span.name)?;
         lasts("span", i, span.start, span.end)?;
+        let length = span.end.map_or(0, |end| end.0 - span.start.0);
+        if span.suspended_ns > length {
+            return Err(format!("span {i} is suspended for longer than it lasts"));
+        }
         for (name, value) in &span.attributes {
             tables.holds_string("span", i, *name)?;
             if let Value::Text(text) = value {

@@ -105,6 +105,9 @@ pub struct Span {
     pub start: Time,
     /// When it ended; `None` when the recording ended first.
     pub end: Option<Time>,
+    /// How much of it a coroutine or generator was suspended; at most its
+    /// length, and 0 while it is open.
+    pub suspended_ns: u64,
     /// It ended with an exception.
     pub failed: bool,
     /// What the caller wanted to remember.
@@ -166,6 +169,8 @@ pub struct SpanEnd {
     pub span: SpanId,
     /// When it ended.
     pub end: Time,
+    /// How much of it a coroutine or generator was suspended.
+    pub suspended_ns: u64,
     /// It ended with an exception.
     pub failed: bool,
     /// What the caller added since the span began.

@@ -90,6 +90,8 @@ fn spans_between(spans: &[Span], from: Time, to: Time) -> Vec<Span> {
         span.parent = span.parent.and_then(|parent| places.get(parent.index()).copied().flatten());
         span.start = span.start.max(from);
         span.end = span.end.map(|end| end.min(to));
+        // Which part of it was suspended is not known; it is not more than this.
+        span.suspended_ns = span.suspended_ns.min(span.end.map_or(0, |end| end.0 - span.start.0));
         kept.push(span);
     }
     kept
@@ -107,6 +109,7 @@ mod tests {
             name: StringId(0),
             start: Time(start),
             end: end.map(Time),
+            suspended_ns: 0,
             failed: false,
             attributes: Vec::new(),
         }

@@ -209,12 +209,14 @@ fn spans(tables: &Tables) -> impl Strategy<Value = Vec<Span>> + use<> {
                     _ => Value::Text(text),
                 };
                 let attribute = (StringId(pick(a, strings)), value);
+                let end = (b % 4 > 0).then(|| Time(start.0 + (a >> 8)));
                 spans.push(Span {
                     parent: (i > 0 && a % 3 > 0).then(|| SpanId(pick(a, i))),
                     track: TrackId(pick(a, tracks)),
                     name: text,
                     start,
-                    end: (b % 4 > 0).then(|| Time(start.0 + (a >> 8))),
+                    end,
+                    suspended_ns: end.map_or(0, |end| (end.0 - start.0) / (b % 9 + 1)),
                     failed: a % 7 == 0,
                     attributes: vec![attribute; pick(b, 3) as usize],
                 });
@@ -275,8 +277,8 @@ pub fn profile() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// What a file keeps of `profile`: times in whole microseconds, ties in order
-/// of thread and series.
+/// What a file keeps of `profile`: times in whole microseconds, those of spans
+/// exactly, ties in order of thread and series.
 pub fn as_kept(profile: &Profile) -> Profile {
     let mut kept = profile.clone();
     let cut = |time: &mut Time| time.0 -= time.0 % 1000;
@@ -290,10 +292,6 @@ pub fn as_kept(profile: &Profile) -> Profile {
     for block in &mut kept.allocations {
         cut(&mut block.time);
         block.freed.iter_mut().for_each(cut);
-    }
-    for span in &mut kept.spans {
-        cut(&mut span.start);
-        span.end.iter_mut().for_each(cut);
     }
     kept.points.iter_mut().for_each(|point| cut(&mut point.time));
     kept.notes.iter_mut().for_each(|note| cut(&mut note.time));
