@@ -25,7 +25,7 @@ pub(crate) use events::{Event, LaneEvents, set_bell, take_events};
 pub use ledger::Ledger;
 pub use meter::Meter;
 pub use names::{MORE_NAMES, Name};
-pub use open::{Ended, Open, Parent, SpanRef, Task, begin, end, point};
+pub use open::{Ended, Open, Parent, SpanRef, Task, begin, end, enter, point};
 pub(crate) use state::{forget_recording, start_recording, stop_recording};
 pub use state::{is_profiling, is_recording, is_sampled, set_profiling, set_sample_rate};
 pub use timeline::{Entry, Timing, clear_timeline, set_timeline_capacity, timeline};

@@ -165,6 +165,15 @@ pub fn end(open: Open, ended: &Ended<'_>) -> u64 {
     duration_ns
 }
 
+/// Makes `span` the innermost open span of this thread and returns the one
+/// that was. For tasks that take turns on a thread: enter before a step, and
+/// enter what came back after it.
+pub fn enter(span: SpanRef) -> SpanRef {
+    let before = SpanRef(lane::current());
+    lane::set_current(span.0);
+    before
+}
+
 /// Tells the recording, if one is open, a value of the metric `name`.
 pub fn point(name: Name, value: f64) {
     if !state::is_recording() || !value.is_finite() {
