@@ -53,6 +53,14 @@ pub enum Error {
         /// Which rule is broken.
         what: String,
     },
+    /// No span has this name.
+    #[error("the recording has no span {name:?}; {known}")]
+    NoSuchSpan {
+        /// What was asked for.
+        name: String,
+        /// Which names there are, as a clause.
+        known: String,
+    },
     /// The format is not one we write.
     #[error("Unknown format {format:?}; known formats are {known}")]
     UnknownFormat {

@@ -191,4 +191,20 @@ proptest! {
         prop_assert_eq!([before.points, after.points].concat(), profile.points);
         prop_assert!(before.spans.len() + after.spans.len() >= profile.spans.len());
     }
+
+    #[test]
+    fn a_part_within_spans_keeps_the_rules_and_loses_no_span(profile in profile()) {
+        for name in profile.spans.iter().map(|span| profile.text(span.name)).take(5) {
+            let part = profile.within(name).unwrap();
+
+            prop_assert_eq!(part.check(), Ok(()));
+            let named = |p: &Profile| p.spans.iter().filter(|s| p.text(s.name) == name).count();
+            prop_assert_eq!(named(&part), named(&profile));
+            prop_assert!(part.samples.len() <= profile.samples.len());
+            prop_assert!(part.meta.covered_ns <= part.meta.duration_ns - part.meta.from_ns);
+            let mut again = part.within(name).unwrap();
+            again.meta.within.pop();
+            prop_assert_eq!(again, part);
+        }
+    }
 }

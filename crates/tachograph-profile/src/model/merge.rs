@@ -10,6 +10,7 @@ use super::ids::{FrameId, MappingId, SeriesId, SpanId, StackId, StringId, TrackI
 use super::meta::{CpuReport, Meta, Roots};
 use super::profile::Profile;
 use super::tables::Mapping;
+use super::window::covered_ns;
 
 impl Profile {
     /// Joins recordings by their wall-clock anchors.
@@ -50,6 +51,9 @@ impl Profile {
         }
         merged.tables = tables.into_tables();
         merged.sort_events();
+        if !merged.meta.within.is_empty() {
+            merged.meta.covered_ns = covered_ns(&merged.spans, Time(merged.meta.duration_ns));
+        }
         merged
     }
 }

@@ -14,6 +14,11 @@ pub struct Meta {
     pub duration_ns: u64,
     /// Where a part of a recording begins; 0 for a whole one.
     pub from_ns: u64,
+    /// The names of spans that a part was narrowed to, the first one first;
+    /// empty for a whole recording.
+    pub within: Vec<String>,
+    /// How long at least one span of such a part was open.
+    pub covered_ns: u64,
     /// CPU time of the whole process during the recording, in nanoseconds; 0
     /// for a part of one, where only the sampled threads are known.
     pub process_cpu_ns: u64,

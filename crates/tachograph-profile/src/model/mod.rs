@@ -12,9 +12,11 @@ mod merge;
 mod meta;
 mod order;
 mod profile;
+mod stretches;
 mod tables;
 mod weights;
 mod window;
+mod within;
 
 pub use events::{
     Allocation, Allocator, Batch, Free, Note, Point, Sample, Span, SpanEnd, ThreadState, Time,

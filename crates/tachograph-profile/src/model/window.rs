@@ -6,6 +6,7 @@
 use super::events::{Sample, Span, Time};
 use super::ids::SpanId;
 use super::profile::Profile;
+use super::stretches::Stretches;
 
 impl Profile {
     /// What happened from `from` until just before `to`.
@@ -46,6 +47,9 @@ impl Profile {
             part.allocations.push(block);
         }
         part.spans = spans_between(&self.spans, from, to);
+        if !part.meta.within.is_empty() {
+            part.meta.covered_ns = covered_ns(&part.spans, Time(part.meta.duration_ns));
+        }
         part.points.extend(self.points.iter().filter(|point| inside(point.time)));
         part.notes.extend(self.notes.iter().filter(|note| inside(note.time)));
         part
@@ -71,6 +75,15 @@ impl Profile {
             ..Self::default()
         }
     }
+}
+
+/// How long at least one of `spans` is open; those without an end until `ends`.
+pub(super) fn covered_ns(spans: &[Span], ends: Time) -> u64 {
+    let mut all = Stretches::default();
+    for span in spans {
+        all.add(span.start, span.end.unwrap_or(ends.max(span.start)));
+    }
+    all.length()
 }
 
 /// The spans that share some time with `from..to`, cut to it.
