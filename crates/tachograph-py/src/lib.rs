@@ -10,6 +10,7 @@ mod columns;
 mod errors;
 mod facts;
 mod native;
+mod process;
 mod recording;
 mod rows;
 mod text;
@@ -21,6 +22,8 @@ mod _native {
     use crate::client::Client;
     #[pymodule_export]
     use crate::native::{capture_native_stack, native_available};
+    #[pymodule_export]
+    use crate::process::peak_memory;
     #[pymodule_export]
     use crate::recording::{Recording, format_of};
     #[pymodule_export]
