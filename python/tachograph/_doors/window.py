@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 from _thread import RLock
 
 from .._native import Client, format_of
 from ..exceptions import TachographError
 from . import host
 from .paths import writable_path
+from .warn import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 _MB = 1 << 20
-_OWN_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _lock = RLock()
 _open_windows: dict[int, Window] = {}
@@ -120,19 +119,7 @@ class Window:
             except TachographError as error:
                 problem = str(error)
         if problem is not None:
-            _warn(f"{self.path!r} is not complete: {problem}; save it elsewhere")
-
-
-def _warn(message: str) -> None:
-    """Warn at the line of the program that called us."""
-    import warnings
-
-    level = 2
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, RuntimeWarning, stacklevel=level)
+            warn(f"{self.path!r} is not complete: {problem}; save it elsewhere")
 
 
 def _remember(window: Window) -> None:
@@ -155,7 +142,7 @@ def _finish_all() -> None:
         try:
             window.finish()
         except Exception as error:
-            _warn(f"a recording could not be finished: {error}")
+            warn(f"a recording could not be finished: {error}")
 
 
 def _forget_all() -> None:
