@@ -68,6 +68,18 @@ pub fn now_ns() -> u64 {
     })
 }
 
+/// CPU time of the whole process, in nanoseconds.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    clock::process_cpu()
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    clock::own_thread_cpu()
+}
+
 impl Anchor {
     #[cold]
     fn renew(&self) -> u64 {

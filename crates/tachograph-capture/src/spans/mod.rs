@@ -20,12 +20,12 @@ mod timeline;
 
 pub use attributes::{AttributeValue, Attributes, decode};
 pub(crate) use book::{hold, let_go};
-pub use clock::now_ns;
+pub use clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 pub(crate) use events::{Event, LaneEvents, set_bell, take_events};
 pub use ledger::Ledger;
 pub use meter::Meter;
 pub use names::{MORE_NAMES, Name};
-pub use open::{Ended, Open, Parent, SpanRef, Task, begin, end, enter, point};
+pub use open::{Ended, Open, Parent, SpanRef, Task, begin, current, end, enter, point};
 pub(crate) use state::{forget_recording, start_recording, stop_recording};
 pub use state::{is_profiling, is_recording, is_sampled, set_profiling, set_sample_rate};
 pub use timeline::{Entry, Timing, clear_timeline, set_timeline_capacity, timeline};

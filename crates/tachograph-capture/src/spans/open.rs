@@ -165,6 +165,12 @@ pub fn end(open: Open, ended: &Ended<'_>) -> u64 {
     duration_ns
 }
 
+/// The innermost open span of this thread.
+#[must_use]
+pub fn current() -> SpanRef {
+    SpanRef(lane::current())
+}
+
 /// Makes `span` the innermost open span of this thread and returns the one
 /// that was. For tasks that take turns on a thread: enter before a step, and
 /// enter what came back after it.
