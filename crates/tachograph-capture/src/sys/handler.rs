@@ -100,11 +100,18 @@ impl ReadMemory for Guarded {
 /// someone else's SIGURG handler had to be covered.
 pub(crate) fn arm(with_trap: bool) -> bool {
     guard::arm();
-    let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    let flags = libc::SA_SIGINFO | signal_stack() | libc::SA_RESTART;
     if with_trap {
         TRAP.install(on_trap, flags);
     }
     URG.install(on_sample, flags)
+}
+
+/// Python programs may run code on stacks too small for a handler, as goroutines
+/// do, so the signal stack is used. Rust gives its threads a signal stack that is too
+/// small to unwind on, and stacks of its own that are not.
+fn signal_stack() -> libc::c_int {
+    if PYTHON.get().is_some() { libc::SA_ONSTACK } else { 0 }
 }
 
 /// Whether all handlers are still in place. `faulthandler.enable()` takes those
