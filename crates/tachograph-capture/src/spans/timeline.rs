@@ -1,7 +1,6 @@
 //! The timeline: the latest entries of all threads, for a report while the
 //! program runs.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,21 +40,49 @@ pub struct Entry {
     pub attributes: Attributes,
 }
 
-/// The latest entries of one lane.
+/// The latest entries of one lane, overwritten in turn.
 #[derive(Debug, Default)]
-pub(crate) struct Ring(VecDeque<Entry>);
+pub(crate) struct Ring {
+    entries: Vec<Entry>,
+    /// The oldest, once there are as many as are kept.
+    oldest: usize,
+}
 
 impl Ring {
     /// Adds an entry; the oldest makes room.
     #[inline]
     pub(crate) fn push(&mut self, entry: Entry) {
-        let capacity = CAPACITY.load(Ordering::Relaxed);
-        while self.0.len() >= capacity.max(1) {
-            self.0.pop_front();
+        let full = self.entries.len() >= CAPACITY.load(Ordering::Relaxed);
+        match self.entries.get_mut(self.oldest) {
+            Some(oldest) if full => {
+                *oldest = entry;
+                self.oldest += 1;
+                if self.oldest == self.entries.len() {
+                    self.oldest = 0;
+                }
+            }
+            _ if full => {}
+            _ => self.grow(entry),
         }
-        if capacity > 0 {
-            self.0.push_back(entry);
-        }
+    }
+
+    #[cold]
+    fn grow(&mut self, entry: Entry) {
+        self.straighten();
+        self.entries.push(entry);
+    }
+
+    /// Puts the oldest first.
+    fn straighten(&mut self) {
+        self.entries.rotate_left(self.oldest);
+        self.oldest = 0;
+    }
+
+    fn keep(&mut self, entries: usize) {
+        self.straighten();
+        let surplus = self.entries.len().saturating_sub(entries);
+        self.entries.drain(..surplus);
+        self.entries.shrink_to(entries);
     }
 }
 
@@ -65,7 +92,7 @@ impl Ring {
 pub fn timeline() -> (Vec<Entry>, i64) {
     let mut entries: Vec<Entry> = Vec::new();
     for lane in lane::all() {
-        entries.extend(lane.content().ring.0.iter().cloned());
+        entries.extend(lane.content().ring.entries.iter().cloned());
     }
     entries.sort_by_key(|entry| entry.end_ns);
     let surplus = entries.len().saturating_sub(CAPACITY.load(Ordering::Relaxed));
@@ -77,7 +104,7 @@ pub fn timeline() -> (Vec<Entry>, i64) {
 /// Forgets all entries.
 pub fn clear_timeline() {
     for lane in lane::all() {
-        let old = std::mem::take(&mut lane.content().ring.0);
+        let old = std::mem::take(&mut lane.content().ring);
         drop(old);
     }
 }
@@ -86,10 +113,38 @@ pub fn clear_timeline() {
 pub fn set_timeline_capacity(entries: usize) {
     CAPACITY.store(entries, Ordering::Relaxed);
     for lane in lane::all() {
-        let mut content = lane.content();
-        let ring = &mut content.ring.0;
-        let surplus = ring.len().saturating_sub(entries);
-        ring.drain(..surplus);
-        ring.shrink_to(entries);
+        lane.content().ring.keep(entries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(end_ns: u64) -> Entry {
+        let (name, timing) = (Name::of("timeline"), Timing::default());
+        let attributes = Attributes::default();
+        Entry { name, end_ns, duration_ns: 1, failed: false, timing, attributes }
+    }
+
+    fn ends(ring: &mut Ring) -> Vec<u64> {
+        ring.straighten();
+        ring.entries.iter().map(|entry| entry.end_ns).collect()
+    }
+
+    #[test]
+    fn the_latest_entries_are_kept_in_their_order() {
+        let mut ring = Ring::default();
+        let last = DEFAULT_CAPACITY as u64 + 10;
+        (0..last).for_each(|time| ring.push(entry(time)));
+
+        let kept = ends(&mut ring);
+        assert_eq!(kept.len(), DEFAULT_CAPACITY);
+        assert!(kept.iter().copied().eq(10..last));
+
+        ring.keep(3);
+        assert_eq!(ends(&mut ring), [last - 3, last - 2, last - 1]);
+        ring.push(entry(last));
+        assert_eq!(ends(&mut ring).len(), 4);
     }
 }

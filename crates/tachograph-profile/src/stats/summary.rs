@@ -35,9 +35,12 @@ pub enum Rule {
 pub struct Summary {
     count: u64,
     sum: f64,
-    mean: f64,
-    /// Sum of squared distances from the mean.
-    spread: f64,
+    /// The first value. Distances from it stay small, so their squares keep
+    /// the digits that squares of large values lose.
+    origin: f64,
+    /// Sum of the distances from `origin`, and of their squares.
+    distances: f64,
+    squares: f64,
     min: f64,
     max: f64,
     last: f64,
@@ -55,13 +58,13 @@ impl Summary {
             return;
         }
         if self.count == 0 {
-            (self.min, self.max) = (value, value);
+            (self.min, self.max, self.origin) = (value, value, value);
         }
         self.count += 1;
         self.sum += value;
-        let distance = value - self.mean;
-        self.mean += distance / self.count as f64;
-        self.spread += distance * (value - self.mean);
+        let distance = value - self.origin;
+        self.distances += distance;
+        self.squares += distance * distance;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         (self.last, self.last_ns) = (value, time_ns);
@@ -82,10 +85,9 @@ impl Summary {
             return;
         }
         let is_exact = self.is_exact() && other.is_exact();
-        let (own, more) = (self.count as f64, other.count as f64);
-        let distance = other.mean - self.mean;
-        self.spread += other.spread + distance * distance * own * more / (own + more);
-        self.mean += distance * more / (own + more);
+        let (more, apart) = (other.count as f64, other.origin - self.origin);
+        self.squares += other.squares + 2.0 * apart * other.distances + more * apart * apart;
+        self.distances += other.distances + more * apart;
         self.count += other.count;
         self.sum += other.sum;
         self.min = self.min.min(other.min);
@@ -129,7 +131,12 @@ impl Summary {
     /// Their standard deviation as a sample has it (n - 1); 0 for fewer than two.
     #[must_use]
     pub fn std(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { (self.spread.max(0.0) / (self.count - 1) as f64).sqrt() }
+        if self.count < 2 {
+            return 0.0;
+        }
+        let count = self.count as f64;
+        let spread = self.squares - self.distances * self.distances / count;
+        (spread.max(0.0) / (count - 1.0)).sqrt()
     }
 
     /// The smallest; 0 when there are none.
