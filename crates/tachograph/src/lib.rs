@@ -54,3 +54,8 @@ pub use value::AsAttribute;
 /// What a recording is and what can be asked of it, for those who want more
 /// than [`Recording`] offers.
 pub use tachograph_profile as profile;
+
+/// Runs the guide's examples as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/rust.md")]
+mod guide {}
