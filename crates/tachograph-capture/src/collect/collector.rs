@@ -11,6 +11,7 @@ use super::door::{Door, Live, Totals};
 use super::facts;
 use super::frames::Frames;
 use super::sources::own_sources;
+use super::span_source::SpanSource;
 use super::tracks::Tracks;
 use crate::error::Error;
 use crate::options::{Host, Options};
@@ -22,6 +23,9 @@ use crate::waker::Waker;
 /// Longest pause between two batches of the recording: a killed program loses
 /// at most this much, and each batch costs one compression.
 const BATCH_NS: u64 = 1_000_000_000;
+
+/// Spans and values that wait for a batch; more are written at once.
+const MOST_WAITING: usize = 1 << 16;
 
 /// What the doors ask of the collector.
 pub(crate) enum Command {
@@ -54,6 +58,7 @@ struct Collector {
     tracks: Tracks,
     frames: Frames,
     cpu: CpuSource,
+    spans: SpanSource,
     doors: Vec<Door>,
     next_id: u64,
     last_batch: u64,
@@ -71,6 +76,7 @@ pub(crate) fn run(commands: &Receiver<Command>, waker: Waker, interpreter: Optio
         tracks,
         frames: Frames::new(interpreter),
         cpu: CpuSource::new(start),
+        spans: SpanSource::new(start, waker.clone()),
         doors: Vec::new(),
         next_id: 1,
         last_batch: start,
@@ -130,7 +136,7 @@ impl Collector {
         if self.doors.len() == 1 {
             self.cpu.stop();
         }
-        self.gather();
+        self.gather_all();
         self.tracks.name_threads(&mut self.tables, names);
         self.write_batch();
         let (now, mut totals) = (clock::monotonic(), self.totals());
@@ -145,12 +151,39 @@ impl Collector {
             Vec::new()
         };
         let finished = door.finish(&mut self.tables, sources, self.start, now, &totals);
+        let was_sampled = self.cpu.chosen().is_some();
         self.cpu.leave(id, &self.waker);
+        if was_sampled && self.cpu.chosen().is_none() {
+            self.tracks.forget_threads();
+        }
         Some(finished)
     }
 
-    /// Empties the rings, and writes a batch when it is time.
+    /// Empties the rings and lanes, and writes a batch when it is time.
     fn gather(&mut self) {
+        self.gather_spans(false);
+        self.gather_samples();
+    }
+
+    /// The same for a door that closes: nothing waits for the next time.
+    fn gather_all(&mut self) {
+        self.gather_spans(true);
+        self.gather_samples();
+    }
+
+    fn gather_spans(&mut self, all: bool) {
+        for door in &mut self.doors {
+            door.make_room();
+        }
+        self.spans.drain(&mut self.tables, &mut self.tracks, &mut self.doors, all);
+        let totals = self.totals();
+        let crowded = self.doors.iter_mut().filter(|door| door.spans.waiting() > MOST_WAITING);
+        for door in crowded {
+            door.append_spans(&mut self.tables, self.start, &totals);
+        }
+    }
+
+    fn gather_samples(&mut self) {
         self.cpu.drain(&mut self.frames, &mut self.tables, &mut self.tracks);
         for text in self.cpu.take_notes() {
             let process = self.tracks.process();
@@ -183,6 +216,7 @@ impl Collector {
     fn totals(&self) -> Totals {
         let mut totals = self.cpu.totals();
         totals.loss.unnamed_frames = self.frames.unnamed;
+        totals.loss.dropped_spans = self.spans.dropped;
         totals.own_cpu_ns += clock::own_thread_cpu();
         totals.process_cpu_ns = clock::process_cpu();
         totals

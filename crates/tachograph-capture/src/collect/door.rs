@@ -9,6 +9,7 @@ use tachograph_profile::{
 };
 
 use super::sink::Sink;
+use super::span_log::SpanLog;
 use crate::cpu::Chosen;
 use crate::error::Error;
 use crate::options::Options;
@@ -75,6 +76,8 @@ pub(crate) struct Door {
     pub(crate) id: u64,
     /// What it asked for.
     pub(crate) options: Options,
+    /// Its spans and values.
+    pub(crate) spans: SpanLog,
     start: u64,
     at_start: Totals,
     meta: Meta,
@@ -106,7 +109,20 @@ impl Door {
         let start = clock::monotonic();
         live.start.store(start, Ordering::Relaxed);
         let (samples, dropped, notes) = (0, 0, Vec::new());
-        Ok(Self { id, options, start, at_start, meta, writer, live, samples, dropped, notes })
+        let spans = SpanLog::new(start);
+        Ok(Self {
+            id,
+            options,
+            spans,
+            start,
+            at_start,
+            meta,
+            writer,
+            live,
+            samples,
+            dropped,
+            notes,
+        })
     }
 
     /// How CPU samples are taken for this door.
@@ -168,17 +184,39 @@ impl Door {
             samples.clear();
         }
         self.samples += samples.len() as u64;
-        let batch = Batch {
+        let mut batch = Batch {
             samples,
             notes: std::mem::take(&mut self.notes),
             loss: self.loss(totals),
             until: Time(now.saturating_sub(self.start)),
             ..Batch::default()
         };
+        self.spans.fill(&mut batch);
         self.with_own_times(tables, offset, |writer, tables| {
             let _ = writer.append(tables, &batch);
         });
         self.publish(totals, 0);
+    }
+
+    /// Spans have room as long as they leave half of it to samples: a program
+    /// with very many of them is still sampled to its end.
+    pub(crate) fn make_room(&mut self) {
+        self.spans.has_room = !self.writer.get_ref().is_half_full();
+    }
+
+    /// Appends the spans and values so far, ahead of the next batch.
+    pub(crate) fn append_spans(
+        &mut self,
+        tables: &mut Interner,
+        session_start: u64,
+        totals: &Totals,
+    ) {
+        let offset = self.start.saturating_sub(session_start);
+        let mut batch = Batch { loss: self.loss(totals), ..Batch::default() };
+        self.spans.fill(&mut batch);
+        self.with_own_times(tables, offset, |writer, tables| {
+            let _ = writer.append(tables, &batch);
+        });
     }
 
     /// Closes the window. `sources` is the text of own files.
@@ -237,6 +275,7 @@ impl Door {
     fn loss(&self, totals: &Totals) -> Loss {
         let mut loss = totals.loss.since(&self.at_start.loss);
         loss.dropped_samples += self.dropped;
+        loss.dropped_spans += self.spans.dropped;
         loss
     }
 

@@ -44,6 +44,11 @@ impl Sink {
         self.memory.len() >= self.limit && self.file.is_none()
     }
 
+    /// Half of the room is taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.memory.len() >= self.limit / 2 && self.file.is_none()
+    }
+
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory.len()

@@ -1,10 +1,10 @@
 //! Tracks: the process, its threads and its tasks, with the names people know.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use tachograph_probe::names::{NameBuf, TaskName, TaskRef};
+use tachograph_probe::names::{NAME_BYTES, NameBuf, TaskName, TaskRef};
 use tachograph_profile::{Interner, Time, TrackId, TrackKind};
 
 use crate::cpu::Watched;
@@ -16,11 +16,18 @@ const TASK_LIMIT: usize = 1 << 16;
 /// The track of all tasks of a thread that came after those.
 const MORE_TASKS: &str = "<more tasks>";
 
+/// A thread of the same number this soon after the end of another is that
+/// other: it was last seen before its last span. Numbers are given anew only
+/// after all others were used.
+const SAME_THREAD_NS: u64 = 1_000_000_000;
+
 /// The tracks of one session.
 #[derive(Debug)]
 pub(crate) struct Tracks {
     process: TrackId,
     threads: HashMap<u64, TrackId>,
+    /// Threads that told spans and were not seen by the sampler yet.
+    unseen: HashSet<u64>,
     tasks: FxHashMap<(TrackId, u64), (TrackId, Box<str>)>,
     tasks_made: usize,
     more_tasks: FxHashMap<TrackId, TrackId>,
@@ -35,6 +42,7 @@ impl Tracks {
         Self {
             process,
             threads: HashMap::new(),
+            unseen: HashSet::new(),
             tasks: FxHashMap::default(),
             tasks_made: 0,
             more_tasks: FxHashMap::default(),
@@ -47,7 +55,8 @@ impl Tracks {
         self.process
     }
 
-    /// A new track for a thread; named at once when Python told us its name.
+    /// The track for a thread that the sampler found; named at once when Python
+    /// told us its name.
     pub(crate) fn thread(
         &mut self,
         tables: &mut Interner,
@@ -56,10 +65,55 @@ impl Tracks {
     ) -> (TrackId, bool) {
         let tid = u64::try_from(thread.tid).unwrap_or(0);
         let given = self.given.remove(&tid);
+        if self.unseen.remove(&tid)
+            && let Some(track) = self.threads.get(&tid)
+        {
+            // It told spans first, and has been there since.
+            let row = tables.tables_mut().tracks.get_mut(track.index());
+            let is_named = row.is_some_and(|row| {
+                row.start = row.start.min(start);
+                row.name.index() != 0
+            });
+            return (*track, is_named);
+        }
         let name = given.as_deref().unwrap_or("");
         let track = tables.track(TrackKind::Thread, Some(self.process), tid, name, start);
         self.threads.insert(tid, track);
         (track, given.is_some())
+    }
+
+    /// The track of a thread that tells spans at `now`. The sampler may not have
+    /// seen it, or may not run at all.
+    pub(crate) fn thread_with_spans(
+        &mut self,
+        tables: &mut Interner,
+        tid: u64,
+        now: Time,
+    ) -> TrackId {
+        if let Some(track) = self.threads.get(&tid) {
+            let row = tables.tables_mut().tracks.get_mut(track.index());
+            // Its end is when it was last seen; it may have told more since.
+            let lives = row.is_none_or(|row| {
+                let lives = row.end.is_none_or(|end| now.0 < end.0 + SAME_THREAD_NS);
+                row.end = row.end.map(|end| if lives { end.max(now) } else { end });
+                lives
+            });
+            if lives {
+                return *track;
+            }
+        }
+        let given = self.given.remove(&tid);
+        let name = given.unwrap_or_default();
+        let track = tables.track(TrackKind::Thread, Some(self.process), tid, &name, now);
+        self.threads.insert(tid, track);
+        self.unseen.insert(tid);
+        track
+    }
+
+    /// The sampler ended. If another one begins, it finds all threads anew.
+    pub(crate) fn forget_threads(&mut self) {
+        self.threads.clear();
+        self.unseen.clear();
     }
 
     /// Names that Python knows now, by OS thread id. A name for a thread that
@@ -84,8 +138,21 @@ impl Tracks {
         task: &TaskRef,
         now: Time,
     ) -> TrackId {
-        let name = task_name(&task.name);
-        if let Some((track, known)) = self.tasks.get(&(thread, task.task))
+        self.task_called(tables, thread, task.task, &task_name(&task.name), now)
+    }
+
+    /// The same for the task at `address` that is called `name`.
+    pub(crate) fn task_called(
+        &mut self,
+        tables: &mut Interner,
+        thread: TrackId,
+        address: u64,
+        name: &str,
+        now: Time,
+    ) -> TrackId {
+        // As much of it as the sampler reads, so that both mean the same track.
+        let name = name.get(..name.floor_char_boundary(NAME_BYTES)).unwrap_or_default();
+        if let Some((track, known)) = self.tasks.get(&(thread, address))
             && **known == *name
         {
             return *track;
@@ -97,8 +164,8 @@ impl Tracks {
             });
         }
         self.tasks_made += 1;
-        let track = tables.track(TrackKind::Task, Some(thread), task.task, &name, now);
-        self.tasks.insert((thread, task.task), (track, name));
+        let track = tables.track(TrackKind::Task, Some(thread), address, name, now);
+        self.tasks.insert((thread, address), (track, name.into()));
         track
     }
 }

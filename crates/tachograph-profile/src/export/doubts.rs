@@ -85,7 +85,11 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
             "block",
             "dropped for lack of room (raise memory_limit_mb)".to_owned(),
         ),
-        (loss.dropped_spans, "span", "dropped for lack of room (raise memory_limit_mb)".to_owned()),
+        (
+            loss.dropped_spans,
+            "span",
+            "dropped for lack of room (raise memory_limit_mb, or time larger pieces)".to_owned(),
+        ),
     ];
     rows.into_iter()
         .filter(|(number, _, _)| *number > 0)

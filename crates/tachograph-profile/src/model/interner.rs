@@ -74,6 +74,12 @@ impl Interner {
         self.tables
     }
 
+    /// The id of `text` if it is there already.
+    #[must_use]
+    pub fn known_string(&self, text: &str) -> Option<StringId> {
+        self.strings.get(text).copied()
+    }
+
     /// The id of `text`.
     pub fn string(&mut self, text: &str) -> StringId {
         if let Some(&id) = self.strings.get(text) {

@@ -12,7 +12,7 @@ pub struct Loss {
     pub dropped_samples: u64,
     /// Sampled blocks for which there was no room.
     pub dropped_allocations: u64,
-    /// Spans for which there was no room.
+    /// Spans and values of metrics for which there was no room.
     pub dropped_spans: u64,
     /// Stacks that could not be read as one piece; their time went to the
     /// thread's other samples.
