@@ -1,5 +1,5 @@
 //! A thread's memory that holds anything: the walker and the readers of names
-//! end soon, stay within their room and never panic.
+//! and code end soon, stay within their room and never panic.
 //!
 //! The input is made of words of two bytes, so that pointers to other words are
 //! easy to find.
@@ -8,9 +8,13 @@
 use std::cell::Cell;
 
 use libfuzzer_sys::fuzz_target;
+use tachograph_probe::introduce::{TEXT_BYTES, introduce};
+use tachograph_probe::known::Known;
 use tachograph_probe::layout::Layout;
 use tachograph_probe::memory::ReadMemory;
 use tachograph_probe::names::{task_of_handle, thread_name};
+use tachograph_probe::record::{Message, next};
+use tachograph_probe::ring::Ring;
 use tachograph_probe::walk::{RawFrame, WalkState, walk};
 
 /// Where the words begin in the address space.
@@ -70,6 +74,22 @@ fuzz_target!(|input: &[u8]| {
     let found = walk(&memory, &layout, START, kind & 64 != 0, &mut out);
     assert!(found.depth <= out.len());
     assert!(found.state != WalkState::Unreadable || found.depth == 0);
+    let ring = Ring::<4096>::new();
+    introduce(
+        &memory,
+        &layout,
+        &ring,
+        &mut Known::new(),
+        &mut [0; TEXT_BYTES],
+        &out[..found.depth],
+    );
+    let mut sent = Vec::new();
+    ring.drain(|word| sent.push(word));
+    let mut rest = sent.as_slice();
+    while let Some(message) = next(&mut rest) {
+        assert!(matches!(message, Message::Code(_)));
+    }
+    assert!(rest.is_empty());
     task_of_handle(&memory, &layout, START);
     thread_name(&memory, &layout, START);
     assert!(memory.reads.get() < MOST_READS, "{} reads", memory.reads.get());

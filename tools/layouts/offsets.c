@@ -96,6 +96,11 @@ static void code_objects(void)
     FIELD(code_linetable, PyCodeObject, co_linetable);
     FIELD(code_first_traceable, PyCodeObject, _co_firsttraceable);
     FIELD(code_bytecode, PyCodeObject, co_code_adaptive);
+#if PY_VERSION_HEX >= 0x030C0000
+    FIELD(code_version, PyCodeObject, co_version);
+#else
+    VALUE(code_version, 0);
+#endif
 }
 
 /* The string's character size sits behind the interning state, whose width

@@ -9,26 +9,61 @@ const LONGEST_BYTECODE: u64 = 1 << 28;
 /// More copies of one bytecode than there are threads.
 const MOST_COPIES: u64 = 1 << 16;
 
+/// Spreads what is mixed over all bits.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A number that tells this code object from a later one at the same address.
 ///
-/// Made of the addresses of its qualified name, file name and line table and of
-/// its first line: four reads. Addresses are used again often, all four
-/// together practically never.
+/// Made of the addresses of its qualified name, file name and line table, its
+/// first line and its version, which the interpreter counts up for every code
+/// object. Addresses alone are not enough: code that is made and dropped in a
+/// loop gets the very same ones again.
 ///
 /// Context: signal handler.
 #[inline]
 pub fn fingerprint<M: ReadMemory>(memory: &M, layout: &Layout, code: u64) -> Option<u32> {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     let at = |offset: u32| code.wrapping_add(u64::from(offset));
-    let mut mixed = memory.word(at(layout.code_qualname))?.wrapping_mul(MULTIPLIER);
-    mixed =
-        (mixed.rotate_left(21) ^ memory.word(at(layout.code_filename))?).wrapping_mul(MULTIPLIER);
-    mixed =
-        (mixed.rotate_left(21) ^ memory.word(at(layout.code_linetable))?).wrapping_mul(MULTIPLIER);
-    let first_line = u64::from(memory.half(at(layout.code_first_line))?);
-    mixed = (mixed.rotate_left(21) ^ first_line).wrapping_mul(MULTIPLIER);
-    // The upper half is the well-mixed one.
-    Some((mixed >> 32) as u32)
+    let (file, table) =
+        (memory.word(at(layout.code_filename))?, memory.word(at(layout.code_linetable))?);
+    let mut print = Print(memory.word(at(layout.code_qualname))?);
+    print.mix(file);
+    print.mix(table);
+    print.mix(u64::from(memory.half(at(layout.code_first_line))?));
+    if layout.code_version == 0 {
+        print.mix(memory.word(at(layout.code_units))?);
+        print.mix_object(memory, file, layout.text_length, layout.text_ascii_data);
+        print.mix_object(memory, table, layout.bytes_length, layout.bytes_data);
+    } else {
+        print.mix(u64::from(memory.half(at(layout.code_version))?));
+    }
+    Some(print.finish())
+}
+
+/// A fingerprint in the making.
+struct Print(u64);
+
+impl Print {
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.wrapping_mul(MULTIPLIER).rotate_left(21)) ^ word;
+    }
+
+    /// 3.11 counts no versions. There the length and the last two words of what
+    /// an object holds stand in; what cannot be read counts as nothing.
+    fn mix_object<M: ReadMemory>(&mut self, memory: &M, object: u64, length: u32, data: u32) {
+        let length = memory.word(object.wrapping_add(u64::from(length))).unwrap_or(0);
+        let last = object.wrapping_add(u64::from(data)).wrapping_add(length.saturating_sub(1));
+        self.mix(length);
+        for word in [last & !7, (last & !7).wrapping_sub(8)] {
+            self.mix(memory.word(word).unwrap_or(0));
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> u32 {
+        // The upper half is the well-mixed one.
+        (self.0.wrapping_mul(MULTIPLIER) >> 32) as u32
+    }
 }
 
 /// How many bytes into the bytecode of `code` the address `instruction` lies.

@@ -13,7 +13,10 @@
 )]
 
 pub mod code;
+pub mod introduce;
+pub mod known;
 pub mod layout;
+pub mod location;
 pub mod memory;
 pub mod names;
 pub mod record;

@@ -1,4 +1,5 @@
 //! How one sample travels from a handler to the collector, as words.
+//! Introductions of code (`introduce.rs`) travel between them.
 //!
 //! Most of a stack is as it was a moment ago, so a record holds only what is
 //! new at the inner end and how many outer entries stay. A record that finds
@@ -17,6 +18,7 @@
 //! A name is its length and its text, 8 bytes a word, 9 words in all. Names are
 //! copied in the handler: the task or thread may be gone a moment later.
 
+use crate::introduce::{self, Introduced};
 use crate::names::{NAME_BYTES, NameBuf, TaskName, TaskRef};
 use crate::ring::{Record, Ring};
 use crate::walk::RawFrame;
@@ -68,19 +70,27 @@ const NAME_WORDS: usize = NAME_BYTES / 8;
 /// A name that is a number: the length says so.
 const NUMBERED: u64 = 1 << 32;
 
-/// Appends a sample whose stack is `stack` (innermost first) after one whose
-/// stack was `before`. False when the ring had no room.
+/// How many outer entries of `stack` are those of the stack `before`.
+///
+/// Context: signal handler.
+#[must_use]
+pub fn kept(before: &[RawFrame], stack: &[RawFrame]) -> usize {
+    let pairs = stack.iter().rev().zip(before.iter().rev());
+    pairs.take_while(|(new, old)| new == old).count()
+}
+
+/// Appends a sample whose stack is `stack` (innermost first), of which the
+/// outer `kept` entries are as in the sample before. False when the ring had
+/// no room.
 ///
 /// Context: signal handler.
 pub fn push<const WORDS: usize>(
     ring: &Ring<WORDS>,
     sample: &Sample,
-    before: &[RawFrame],
+    kept: usize,
     stack: &[RawFrame],
     native: impl ExactSizeIterator<Item = u64>,
 ) -> bool {
-    let kept = stack.iter().rev().zip(before.iter().rev()).take_while(|(new, old)| new == old);
-    let kept = kept.count();
     let new = stack.len().saturating_sub(kept);
     let mut flags = 0;
     let mut length = 2 + 2 * new + native.len();
@@ -150,7 +160,16 @@ fn put_name<const WORDS: usize>(record: &mut Record<'_, WORDS>, name: &NameBuf) 
     }
 }
 
-/// One record as the collector reads it.
+/// What comes out of a ring.
+#[derive(Clone, Debug)]
+pub enum Message<'words> {
+    /// A sample.
+    Sample(Received<'words>),
+    /// What an entry of the samples after it is called.
+    Code(Introduced<'words>),
+}
+
+/// One sample as the collector reads it.
 #[derive(Clone, Debug)]
 pub struct Received<'words> {
     /// What the sample says.
@@ -165,10 +184,17 @@ pub struct Received<'words> {
 
 /// Takes the first record off `words`; `None` at the end, or when the words
 /// make no sense.
-pub fn next<'words>(words: &mut &'words [u64]) -> Option<Received<'words>> {
-    let [head, time] = *take(words, 2)? else {
-        return None;
-    };
+pub fn next<'words>(words: &mut &'words [u64]) -> Option<Message<'words>> {
+    let [head] = *take(words, 1)? else { return None };
+    if head & 0xff == introduce::KIND {
+        return introduce::take(head, words).map(Message::Code);
+    }
+    sample(head, words).map(Message::Sample)
+}
+
+/// Takes the sample whose first word is `head` off `words`.
+fn sample<'words>(head: u64, words: &mut &'words [u64]) -> Option<Received<'words>> {
+    let [time] = *take(words, 1)? else { return None };
     let flags = head >> 8 & 0xff;
     let kind = match head & 0xff {
         1 => Kind::Tick,
@@ -242,6 +268,11 @@ mod tests {
         words
     }
 
+    fn next_sample<'words>(words: &mut &'words [u64]) -> Received<'words> {
+        let Some(Message::Sample(received)) = next(words) else { panic!("a sample was sent") };
+        received
+    }
+
     #[test]
     fn a_record_holds_only_what_is_new_at_the_inner_end() {
         let ring = Ring::<256>::new();
@@ -249,11 +280,11 @@ mod tests {
         let now = [frame(5), frame(4), frame(2), frame(1)];
         let sample = Sample { time: 77, has_gil: true, ..Sample::default() };
 
-        assert!(push(&ring, &sample, &before, &now, [9, 8].into_iter()));
+        assert!(push(&ring, &sample, kept(&before, &now), &now, [9, 8].into_iter()));
 
         let words = drained(&ring);
         let mut rest = words.as_slice();
-        let received = next(&mut rest).unwrap();
+        let received = next_sample(&mut rest);
         assert_eq!((received.kept, received.sample.time, received.sample.has_gil), (2, 77, true));
         assert_eq!(received.new, [0x4000, 4, 0x5000, 5]);
         assert_eq!(received.native, [9, 8]);
@@ -271,12 +302,12 @@ mod tests {
             let task = Some(task);
             let thread_name = Some(name);
             let sample = Sample { task, task_changed: true, thread_name, ..Sample::default() };
-            assert!(push(&ring, &sample, &[], &[frame(1)], [].into_iter()));
+            assert!(push(&ring, &sample, 0, &[frame(1)], [].into_iter()));
         }
 
         let words = drained(&ring);
         let mut rest = words.as_slice();
-        let (first, second) = (next(&mut rest).unwrap().sample, next(&mut rest).unwrap().sample);
+        let (first, second) = (next_sample(&mut rest).sample, next_sample(&mut rest).sample);
         let TaskName::Text(name) = first.task.unwrap().name else { panic!("a text was sent") };
         assert_eq!((name.as_str(), first.thread_name.unwrap().as_str()), ("fetch", "fetch"));
         assert!(matches!(second.task.unwrap().name, TaskName::Number(12)));
@@ -284,7 +315,13 @@ mod tests {
 
     #[test]
     fn words_that_make_no_sense_end_the_reading() {
-        for words in [&[0_u64, 0][..], &[1][..], &[1 | 5 << 16, 0, 1][..], &[u64::MAX; 8][..]] {
+        for words in [
+            &[0_u64, 0][..],
+            &[1][..],
+            &[1 | 5 << 16, 0, 1][..],
+            &[4 | 9 << 16, 0, 0, 0][..],
+            &[u64::MAX; 8][..],
+        ] {
             let mut rest = words;
             assert!(next(&mut rest).is_none());
         }

@@ -65,10 +65,21 @@ impl<const WORDS: usize> Ring<WORDS> {
     /// Context: signal handler. Nothing is visible to the consumer until
     /// [`Record::commit`]; a record that is not committed never was.
     pub fn begin(&self, length: usize) -> Option<Record<'_, WORDS>> {
+        let record = self.begin_below(length, WORDS);
+        if record.is_none() {
+            self.dropped.fetch_add(1, Relaxed);
+        }
+        record
+    }
+
+    /// Begins a record that must not fill the ring beyond `limit` words; `None`
+    /// (and not counted) when it would. For what can be told later as well.
+    ///
+    /// Context: signal handler.
+    pub fn begin_below(&self, length: usize, limit: usize) -> Option<Record<'_, WORDS>> {
         let pushed = self.pushed.load(Relaxed);
         let used = pushed.wrapping_sub(self.popped.load(Acquire));
-        if used.saturating_add(length) > WORDS {
-            self.dropped.fetch_add(1, Relaxed);
+        if used.saturating_add(length) > limit.min(WORDS) {
             return None;
         }
         Some(Record { ring: self, at: pushed, end: pushed.wrapping_add(length) })
@@ -160,6 +171,18 @@ mod tests {
         assert!(ring.begin(2).is_none());
 
         assert_eq!((ring.dropped(), ring.len()), (1, 3));
+    }
+
+    #[test]
+    fn a_record_that_can_wait_leaves_room_and_is_not_counted() {
+        let ring = Ring::<8>::new();
+        ring.begin_below(6, 6).unwrap().commit();
+
+        assert!(ring.begin_below(1, 6).is_none());
+        assert!(ring.begin_below(1, 100).is_some());
+        assert!(ring.begin_below(3, 100).is_none());
+
+        assert_eq!((ring.dropped(), ring.len()), (0, 6));
     }
 
     #[test]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from pathlib import Path
 
 import c_calls
 import deep
 import made_code
+import many_imports
 import pytest
 import tachograph
 import torn
@@ -144,6 +146,46 @@ def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
     # One sample each, in the order they were made: a stale name would repeat.
     assert len(seen) > 300
     assert seen.most_common(1)[0][1] < 20
+
+
+GONE = "<code that is gone>"
+
+
+def check_bodies(profile: tachograph.Profile, pattern: str, count: int) -> None:
+    """Demand that samples in texts of `many_imports` name them, at their lines."""
+    bodies: Counter[int] = Counter()
+    gone = 0
+    for sample in profile.samples:
+        gone += any(frame.function_name == GONE for frame in sample.frames)
+        innermost = sample.frames[-1]
+        number = re.search(pattern, innermost.filename or "")
+        if number:
+            bodies[int(number[1])] += 1
+            line = innermost.lineno - many_imports.blank_lines(int(number[1]))
+            assert 1 <= line <= 1 + len(many_imports.HOT_LINES)
+    # Each takes 10 ms, about ten samples; a name that was lent would be met far more often.
+    assert len(bodies) == count
+    assert sum(bodies.values()) > 0.8 * len(profile.samples)
+    assert bodies.most_common(1)[0][1] < 0.1 * len(profile.samples)
+    assert gone < 0.01 * len(profile.samples)
+
+
+def test_the_body_of_a_module_keeps_its_name_when_its_code_is_gone(tmp_path: Path) -> None:
+    many_imports.write(tmp_path, 60, rounds_per_ms() * 10)
+
+    tachograph.start(interval_ms=1)
+    many_imports.run_imports(tmp_path, 60)
+    profile = tachograph.stop()
+
+    check_bodies(profile, r"made_module_(\d+)\.py$", 60)
+
+
+def test_text_that_is_run_and_dropped_keeps_its_own_name() -> None:
+    tachograph.start(interval_ms=1)
+    many_imports.run_texts(60, rounds_per_ms() * 10)
+    profile = tachograph.stop()
+
+    check_bodies(profile, r"^<text (\d+)>$", 60)
 
 
 @pytest.mark.parametrize("depth", [50, 400])

@@ -91,9 +91,7 @@ pub(crate) fn run(commands: &Receiver<Command>, waker: Waker, interpreter: Optio
         if served && collector.doors.is_empty() {
             break;
         }
-        let pause =
-            Duration::from_nanos(collector.cpu.drain_every_ns(collector.frames.met_new_code));
-        collector.waker.wait(pause);
+        collector.waker.wait(Duration::from_nanos(collector.cpu.drain_every_ns()));
         collector.gather();
     }
 }

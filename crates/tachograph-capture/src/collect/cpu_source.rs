@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tachograph_probe::names::NameBuf;
-use tachograph_probe::record;
+use tachograph_probe::record::{self, Message};
 use tachograph_profile::{CpuSettings, Interner, Mode, Sample, Trigger};
 
 use super::collector::session_time;
@@ -26,9 +26,6 @@ const DRAIN_NS: std::ops::RangeInclusive<u64> = 10_000_000..=100_000_000;
 
 /// A sampler that fails is started again this often.
 const REVIVALS: u32 = 10;
-
-/// The same while new code keeps coming.
-const HASTY_DRAIN_NS: std::ops::RangeInclusive<u64> = 1_000_000..=5_000_000;
 
 /// The sampler and the threads it watches.
 pub(crate) struct CpuSource {
@@ -73,16 +70,10 @@ impl CpuSource {
         }
     }
 
-    /// How long rings can wait: ten intervals, within limits. While new code
-    /// keeps coming, as during imports, a fifth of one: code that runs once is
-    /// freed soon after, and its name with it.
-    pub(crate) fn drain_every_ns(&self, met_new_code: u64) -> u64 {
+    /// How long rings can wait: forty intervals, within limits.
+    pub(crate) fn drain_every_ns(&self) -> u64 {
         let interval = self.plan.as_ref().map_or(u64::MAX, |(plan, _)| plan.interval_ns);
-        let calm_after = interval.saturating_mul(30);
-        if clock::monotonic().saturating_sub(met_new_code) < calm_after && self.plan.is_some() {
-            return (interval / 5).clamp(*HASTY_DRAIN_NS.start(), *HASTY_DRAIN_NS.end());
-        }
-        interval.saturating_mul(10).clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
+        interval.saturating_mul(40).clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
     }
 
     /// Whether what a door wants can be had.
@@ -244,7 +235,14 @@ impl CpuSource {
             let words = &mut self.words;
             thread.slot.ring.drain(|word| words.push(word));
             let mut rest = self.words.as_slice();
-            while let Some(received) = record::next(&mut rest) {
+            while let Some(message) = record::next(&mut rest) {
+                let received = match message {
+                    Message::Sample(received) => received,
+                    Message::Code(told) => {
+                        frames.introduce(tables, &told);
+                        continue;
+                    }
+                };
                 let sample = &received.sample;
                 if sample.task_changed {
                     let now = session_time(self.start, sample.time);

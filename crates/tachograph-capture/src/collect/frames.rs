@@ -1,14 +1,16 @@
 //! Names for what was captured as addresses.
 //!
-//! Code objects are named while they are most likely still there: at the next
-//! emptying of the rings, checked against the fingerprint the handler took.
+//! Code objects are named by the handler that met them (`introduce`), or, where
+//! it had no time for that, by reading them at the next emptying of the rings,
+//! checked against the fingerprint the handler took.
 
 use rustc_hash::FxHashMap;
+use tachograph_probe::introduce::Introduced;
 use tachograph_probe::walk::{EntryKind, RawFrame};
 use tachograph_profile::{Frame, FrameId, FrameKind, Interner, Mapping, MappingId, StackId};
 
 use crate::native::{self, NativePlace, NativeSymbol, Place, Role, Roles, Symbolizer};
-use crate::python::{CodeCache, Interpreter, ProcessMemory};
+use crate::python::{CodeCache, CodeInfo, Interpreter, ProcessMemory};
 use crate::sys::clock;
 use crate::sys::handler::EVAL_LOOP;
 
@@ -31,8 +33,6 @@ pub(crate) struct Frames {
     roles: Option<Roles>,
     /// Frames whose code was gone before its name could be read.
     pub(crate) unnamed: u64,
-    /// When code was last met that had no name yet, on the monotonic clock.
-    pub(crate) met_new_code: u64,
 }
 
 impl Frames {
@@ -46,7 +46,6 @@ impl Frames {
             symbols: Symbolizer::new(),
             roles: None,
             unnamed: 0,
-            met_new_code: 0,
         }
     }
 
@@ -66,18 +65,46 @@ impl Frames {
         let interpreter = self.interpreter.as_ref()?;
         let (code, print) = (entry.code_address(), entry.fingerprint());
         let (memory, now) = (ProcessMemory::own(), clock::monotonic());
-        self.met_new_code = now;
         let Some(code) = self.codes.resolve(&memory, &interpreter.layout, code, print, now) else {
             self.unnamed += 1;
             return Some(tables.label(GONE));
         };
-        let line = code.line(entry.offset());
+        Some(self.remember(tables, entry, &code, code.line(entry.offset())))
+    }
+
+    /// Takes in what a handler says of an entry.
+    pub(crate) fn introduce(&mut self, tables: &mut Interner, told: &Introduced<'_>) {
+        let (code, print) = (told.entry.code_address(), told.entry.fingerprint());
+        if let Some(names) = &told.names {
+            let info = CodeInfo::told(
+                text(names.qualname().collect()),
+                text(names.filename().collect()),
+                told.first_line,
+            );
+            self.codes.tell(code, print, info);
+        }
+        if self.python.contains_key(&told.entry) {
+            return;
+        }
+        if let Some(info) = self.codes.get(code, print) {
+            self.remember(tables, told.entry, &info, told.line);
+        }
+    }
+
+    /// Gives `entry` the frame at `line` of `code`.
+    fn remember(
+        &mut self,
+        tables: &mut Interner,
+        entry: RawFrame,
+        code: &CodeInfo,
+        line: u32,
+    ) -> FrameId {
         let frame = tables.python_frame(&code.qualname, &code.filename, line, code.first_line);
         if self.python.len() >= CACHE_LIMIT {
             self.python.clear();
         }
         self.python.insert(entry, frame);
-        Some(frame)
+        frame
     }
 
     /// The stack of a thread that runs no Python and has no native frames.
@@ -140,6 +167,12 @@ impl Frames {
             self.native.insert(code, (frame, roles.role(&symbol)));
         }
     }
+}
+
+/// Bytes that a handler copied from a string.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {

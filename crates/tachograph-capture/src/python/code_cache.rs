@@ -64,18 +64,35 @@ impl CodeCache {
         now: u64,
     ) -> Option<Arc<CodeInfo>> {
         let key = Key { code, fingerprint };
-        match self.find(key) {
-            Some(Entry::Known(info)) => return Some(info),
+        let told = match self.find(key) {
+            Some(Entry::Known(info)) if info.has_lines() => return Some(info),
             Some(Entry::Unknown { retry_at }) if now < retry_at => return None,
-            _ => {}
-        }
-        let info = CodeInfo::read(memory, layout, code, fingerprint).map(Arc::new);
+            Some(Entry::Known(told)) => Some(told),
+            _ => None,
+        };
+        let info = CodeInfo::read(memory, layout, code, fingerprint).map(Arc::new).or(told);
         let entry = match &info {
             Some(info) => Entry::Known(Arc::clone(info)),
             None => Entry::Unknown { retry_at: now.saturating_add(FAILURE_LIFETIME) },
         };
         self.keep(key, entry);
         info
+    }
+
+    /// Keeps what a handler told of a code object, unless more is known.
+    pub fn tell(&mut self, code: u64, fingerprint: u32, info: CodeInfo) {
+        let key = Key { code, fingerprint };
+        if !matches!(self.find(key), Some(Entry::Known(_))) {
+            self.keep(key, Entry::Known(Arc::new(info)));
+        }
+    }
+
+    /// What is known of a code object without reading it.
+    pub fn get(&mut self, code: u64, fingerprint: u32) -> Option<Arc<CodeInfo>> {
+        match self.find(Key { code, fingerprint })? {
+            Entry::Known(info) => Some(info),
+            Entry::Unknown { .. } => None,
+        }
     }
 
     /// Forgets everything, as after a fork into a program that reads anew.
@@ -138,6 +155,19 @@ mod tests {
         assert_eq!(look(FAILURE_LIFETIME), None);
 
         assert_eq!((early, memory.tries.get()), (1, 2));
+    }
+
+    #[test]
+    fn what_was_told_names_code_that_is_gone() {
+        let (memory, mut cache) = (Nothing::default(), CodeCache::default());
+        assert_eq!(cache.resolve(&memory, &layout(), 0x1000, 7, 0), None);
+
+        cache.tell(0x1000, 7, CodeInfo::told("<module>".into(), "setup.py".into(), 1));
+
+        let named = cache.resolve(&memory, &layout(), 0x1000, 7, 0).unwrap();
+        assert_eq!((named.qualname.as_str(), named.line(40)), ("<module>", 1));
+        assert!(cache.get(0x1000, 7).is_some());
+        assert!(cache.get(0x1000, 8).is_none());
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use tachograph_probe::code::fingerprint;
 use tachograph_probe::layout::Layout;
+use tachograph_probe::location::line_at;
 use tachograph_probe::memory::ReadMemory;
 
 use super::copy::Copy;
-use super::location::line_at;
 use super::text::{read_bytes, read_text};
 
 /// A location table longer than this is not read; the first line stands in.
@@ -16,7 +16,7 @@ const LONGEST_TABLE: u64 = 4 << 20;
 /// Bytes that every code object has, and that hold all fields we read.
 const CODE: usize = 176;
 
-/// A code object, read whole and checked to be the one that was sampled.
+/// A code object, checked to be the one that was sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeInfo {
     /// The qualified name, such as `Model.fit`.
@@ -25,11 +25,23 @@ pub struct CodeInfo {
     pub filename: String,
     /// The line of the `def`.
     pub first_line: u32,
-    /// The location table.
-    linetable: Vec<u8>,
+    /// The location table, if it was read.
+    linetable: Option<Vec<u8>>,
 }
 
 impl CodeInfo {
+    /// What a handler told of a code object: all but where its lines are.
+    #[must_use]
+    pub fn told(qualname: String, filename: String, first_line: u32) -> Self {
+        Self { qualname, filename, first_line, linetable: None }
+    }
+
+    /// Whether it knows on which line an instruction is.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.linetable.is_some()
+    }
+
     /// Reads the code object at `code`, if it still is the one with `print`.
     ///
     /// The fingerprint is taken again after the names were read, so names of
@@ -46,15 +58,17 @@ impl CodeInfo {
             qualname: read_text(memory, layout, field(layout.code_qualname)?)?,
             filename: read_text(memory, layout, field(layout.code_filename)?)?,
             first_line,
-            linetable: read_bytes(memory, layout, linetable, LONGEST_TABLE).unwrap_or_default(),
+            linetable: read_bytes(memory, layout, linetable, LONGEST_TABLE),
         };
         let after = Copy::<M, CODE>::of(memory, code)?;
         (fingerprint(&after, layout, code)? == print).then_some(info)
     }
 
-    /// The line a frame stands on, `offset` bytes into the bytecode.
+    /// The line a frame stands on, `offset` bytes into the bytecode; the first
+    /// line where the table is missing.
     #[must_use]
     pub fn line(&self, offset: i32) -> u32 {
-        line_at(&self.linetable, self.first_line, offset)
+        let table = self.linetable.as_deref().unwrap_or_default();
+        line_at(table.iter().copied(), self.first_line, offset)
     }
 }

@@ -9,7 +9,6 @@ mod code_cache;
 mod code_info;
 mod copy;
 mod interpreter;
-mod location;
 mod process_memory;
 mod text;
 mod threads;

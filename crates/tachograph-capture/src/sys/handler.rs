@@ -11,6 +11,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use tachograph_probe::introduce::introduce;
+use tachograph_probe::known::Known;
 use tachograph_probe::layout::Layout;
 use tachograph_probe::memory::ReadMemory;
 use tachograph_probe::names::{TaskRef, task_of_handle, thread_name};
@@ -84,11 +86,14 @@ impl ReadMemory for Guarded {
     }
 
     fn bytes(&self, address: u64, out: &mut [u8]) -> bool {
-        let mut at = address;
+        let (mut at, mut word) = (address, 0);
         for byte in out {
-            let Some(word) = guard::read_u64(at & !7) else {
-                return false;
-            };
+            if at == address || at.is_multiple_of(8) {
+                let Some(read) = guard::read_u64(at & !7) else {
+                    return false;
+                };
+                word = read;
+            }
             *byte = (word >> ((at & 7) * 8)) as u8;
             at = at.wrapping_add(1);
         }
@@ -256,8 +261,16 @@ fn capture(
 
     let stack = stack.get(..depth).unwrap_or_default();
     let before = before.get(..inside.depth).unwrap_or_default();
+    let kept = record::kept(before, stack);
+    if let Some(python) = python {
+        // What was left out last time is tried again, where it can all be known.
+        let again = inside.owes_names && depth <= Known::ROOM / 2;
+        let new = stack.get(..depth - if again { 0 } else { kept }).unwrap_or_default();
+        let (known, text) = (&mut inside.known, &mut inside.text);
+        inside.owes_names = !introduce(&Guarded, &python.layout, &slot.ring, known, text, new);
+    }
     let native = inside.frames.get(..frames).unwrap_or_default();
-    if record::push(&slot.ring, &sample, before, stack, native_words(stack, native)) {
+    if record::push(&slot.ring, &sample, kept, stack, native_words(stack, native)) {
         slot.taken.fetch_add(1, Ordering::Relaxed);
         inside.last = fresh;
         inside.depth = depth;

@@ -8,6 +8,8 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use tachograph_probe::introduce::TEXT_BYTES;
+use tachograph_probe::known::Known;
 use tachograph_probe::ring::Ring;
 use tachograph_probe::walk::RawFrame;
 
@@ -65,6 +67,12 @@ pub(crate) struct Inside {
     pub(crate) task: u64,
     /// The thread object has been reported.
     pub(crate) introduced: bool,
+    /// Entries of stacks whose names the collector has been told.
+    pub(crate) known: Known,
+    /// Some entries of the stack before were not told for lack of time or room.
+    pub(crate) owes_names: bool,
+    /// Text of the code object that is being told.
+    pub(crate) text: [u8; TEXT_BYTES],
     /// Traps so far, and the state of the numbers their periods are drawn from.
     pub(crate) traps: (u64, u64),
     /// Native frames of this sample.
@@ -145,6 +153,8 @@ impl Slot {
         self.ring.reset();
         let cleared = self.enter(self.ticket(), |inside, _| {
             (inside.depth, inside.task, inside.introduced) = (0, 0, false);
+            inside.owes_names = false;
+            inside.known.forget();
         });
         if cleared {
             self.tid.store(tid, Ordering::Release);

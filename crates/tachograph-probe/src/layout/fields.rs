@@ -73,6 +73,8 @@ pub struct Layout {
     pub code_first_traceable: u32,
     /// `PyCodeObject`: the first instruction.
     pub code_bytecode: u32,
+    /// `PyCodeObject`, 3.12+: `co_version`, a number no other code object has.
+    pub code_version: u32,
     /// `PyObject`: its type.
     pub object_type: u32,
     /// `PyTypeObject`: `tp_name`.

@@ -32,6 +32,10 @@ impl Words {
         self.words[usize::try_from(at / 8).unwrap()] = value;
     }
 
+    pub(crate) fn word_at(&self, address: u64, offset: u32) -> u64 {
+        self.word(address + u64::from(offset)).unwrap()
+    }
+
     pub(crate) fn set_bytes(&mut self, address: u64, offset: u32, value: &[u8]) {
         for (at, &byte) in (address + u64::from(offset) - START..).zip(value) {
             let word = &mut self.words[usize::try_from(at / 8).unwrap()];
@@ -90,7 +94,7 @@ pub(crate) struct Thread {
 impl Thread {
     /// A thread without frames.
     pub(crate) fn new(layout: Layout) -> Self {
-        let memory = Words::new(vec![0; 4096]);
+        let memory = Words::new(vec![0; 16 * 1024]);
         let mut thread = Self {
             layout,
             memory,
@@ -140,6 +144,31 @@ impl Thread {
             self.memory.set(copies, 8, self.bytecode(code));
         }
         code
+    }
+
+    /// A string, as narrow as its characters allow.
+    pub(crate) fn text(&mut self, text: &str) -> u64 {
+        let layout = self.layout;
+        let widest = text.chars().map(u32::from).max().unwrap_or(0);
+        let width = if widest < 256 { 1 } else { 2_usize };
+        let bytes: Vec<u8> =
+            text.chars().flat_map(|c| u32::from(c).to_le_bytes().into_iter().take(width)).collect();
+        let object = self.room(64 + bytes.len() as u64);
+        let ascii = text.is_ascii();
+        let state = (width as u32 | 8 | u32::from(ascii) << 4) << layout.text_kind_shift;
+        self.memory.set(object, layout.text_length, text.chars().count() as u64);
+        self.memory.set_bytes(object, layout.text_state, &state.to_le_bytes());
+        let data = if ascii { layout.text_ascii_data } else { layout.text_compact_data };
+        self.memory.set_bytes(object, data, &bytes);
+        object
+    }
+
+    /// A bytes object.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> u64 {
+        let object = self.room(64 + bytes.len() as u64);
+        self.memory.set(object, self.layout.bytes_length, bytes.len() as u64);
+        self.memory.set_bytes(object, self.layout.bytes_data, bytes);
+        object
     }
 
     /// Where the bytecode of `code` begins.

@@ -1,8 +1,13 @@
 //! Memory that holds anything: no panic, no endless loop, no lie about depth.
 
 use proptest::prelude::*;
+use tachograph_probe::code::fingerprint;
+use tachograph_probe::introduce::{TEXT_BYTES, introduce};
+use tachograph_probe::known::Known;
 use tachograph_probe::memory::ReadMemory;
 use tachograph_probe::names::{task_of_handle, thread_name};
+use tachograph_probe::record::{Message, next};
+use tachograph_probe::ring::Ring;
 use tachograph_probe::strings::Text;
 use tachograph_probe::walk::{RawFrame, WalkState, walk};
 
@@ -45,6 +50,56 @@ proptest! {
             prop_assert!(walk.depth <= room);
             prop_assert!(walk.state != WalkState::Unreadable || walk.depth == 0);
             prop_assert!(memory.reads.get() < MOST_READS, "{} reads", memory.reads.get());
+        }
+    }
+
+    #[test]
+    fn introductions_of_anything_end_and_are_read_back(
+        words in prop::collection::vec(word(), WORDS as usize),
+        codes in prop::collection::vec((0..WORDS, -4..9000_i32), 1..40),
+    ) {
+        for layout in layouts() {
+            let memory = Words::new(words.clone());
+            let entries: Vec<RawFrame> = codes
+                .iter()
+                .filter_map(|&(code, offset)| {
+                    let code = START + code * 8;
+                    Some(RawFrame::python(code, offset, fingerprint(&memory, &layout, code)?))
+                })
+                .collect();
+            let (ring, mut known, mut text) = (Ring::<2048>::new(), Known::new(), [0; TEXT_BYTES]);
+
+            introduce(&memory, &layout, &ring, &mut known, &mut text, &entries);
+
+            prop_assert!(memory.reads.get() < MOST_READS, "{} reads", memory.reads.get());
+            let mut words = Vec::new();
+            ring.drain(|word| words.push(word));
+            let mut rest = words.as_slice();
+            while let Some(message) = next(&mut rest) {
+                let Message::Code(told) = message else { panic!("no sample was sent") };
+                prop_assert!(entries.contains(&told.entry));
+                if let Some(names) = told.names {
+                    prop_assert!(String::from_utf8(names.qualname().collect()).is_ok());
+                    prop_assert!(String::from_utf8(names.filename().collect()).is_ok());
+                }
+            }
+            prop_assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn any_words_are_read_without_a_panic(words in prop::collection::vec(any::<u64>(), 0..64)) {
+        for kind in [1_u64, 2, 3, 4] {
+            let mut words = words.clone();
+            if let Some(head) = words.first_mut() {
+                *head = *head & !0xff | kind;
+            }
+            let mut rest = words.as_slice();
+            while let Some(message) = next(&mut rest) {
+                if let Message::Code(told) = message {
+                    let _ = told.names.map(|names| names.filename().count());
+                }
+            }
         }
     }
 

@@ -4,6 +4,9 @@
 //! bytecode units and, by code, a line delta and columns. A table read from a
 //! code object that is just being freed may hold anything, so every step is
 //! checked and a table that makes no sense gives the first line.
+//!
+//! The table comes byte by byte, so that a handler can read it where it lies
+//! and the collector from a copy. No more of it is taken than the answer needs.
 
 /// Bytes of bytecode per unit.
 const UNIT: i64 = 2;
@@ -12,14 +15,16 @@ const UNIT: i64 = 2;
 ///
 /// An offset before the first instruction, or one the table does not cover,
 /// gives `first_line`; so does an instruction without a line.
-pub(super) fn line_at(table: &[u8], first_line: u32, offset: i32) -> u32 {
+///
+/// Context: signal handler. Takes as many steps as the table has bytes.
+pub fn line_at(table: impl Iterator<Item = u8>, first_line: u32, offset: i32) -> u32 {
     let target = i64::from(offset);
-    let mut end = 0;
+    let mut end: i64 = 0;
     let mut line = i64::from(first_line);
     let mut entries = Entries { table };
     while let Some(entry) = entries.next() {
         line = line.saturating_add(entry.line_delta);
-        end += entry.units * UNIT;
+        end = end.saturating_add(entry.units * UNIT);
         if target < end {
             let has_line = target >= 0 && entry.has_line;
             let line = if has_line { line } else { i64::from(first_line) };
@@ -36,11 +41,11 @@ struct Entry {
     has_line: bool,
 }
 
-struct Entries<'a> {
-    table: &'a [u8],
+struct Entries<T> {
+    table: T,
 }
 
-impl Entries<'_> {
+impl<T: Iterator<Item = u8>> Entries<T> {
     /// The next entry; `None` at the end or where the table makes no sense.
     fn next(&mut self) -> Option<Entry> {
         let head = self.byte()?;
@@ -74,9 +79,7 @@ impl Entries<'_> {
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.table.split_first()?;
-        self.table = rest;
-        Some(first)
+        self.table.next()
     }
 
     /// Six bits a byte, lowest first; bit 6 says that more follow.
@@ -102,7 +105,13 @@ impl Entries<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::line_at;
+    extern crate std;
+
+    use std::vec::Vec;
+
+    fn line_at(table: &[u8], first_line: u32, offset: i32) -> u32 {
+        super::line_at(table.iter().copied(), first_line, offset)
+    }
 
     /// Two units on line 10, one on line 13 (long form), one without a line,
     /// three on line 12.
@@ -133,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_number_without_an_end_is_refused() {
-        let table = [[0x80 | (13 << 3); 1].as_slice(), &[0x7f; 100]].concat();
+        let table: Vec<u8> = [0x80 | (13 << 3)].into_iter().chain([0x7f; 100]).collect();
         assert_eq!(line_at(&table, 7, 0), 7);
     }
 }
