@@ -9,7 +9,12 @@ mod functions;
 mod gil;
 mod lines;
 mod measure;
+mod metrics;
 mod origin;
+mod runs;
+mod span_names;
+mod span_samples;
+mod spans;
 mod tasks;
 mod threads;
 mod tree;
@@ -19,7 +24,13 @@ pub use functions::{FunctionRow, functions};
 pub use gil::{GilHolder, gil_holder};
 pub use lines::{LineRow, lines};
 pub use measure::main_measure;
+pub use metrics::{MetricRow, metrics};
 pub use origin::{Origin, frame_name, place_name};
+pub use runs::{
+    Bottlenecks, Change, Comparison, ENOUGH, Memory, Named, PhaseShare, Reason, RunReport, Side,
+    Throughput, Timing, Values, Verdict, bottlenecks, compare, run_report,
+};
+pub use spans::{SpanRow, spans};
 pub use tasks::{TaskRow, tasks};
 pub(crate) use threads::track_name;
 pub use threads::{ThreadRow, WaitingAt, threads};

@@ -24,5 +24,5 @@ pub use format::program_name;
 pub use formats::{Format, export};
 pub use save::save;
 pub use speedscope::speedscope;
-pub use summary::{Style, summary};
+pub use summary::{Style, bottleneck_table, comparison_table, run_table, summary};
 pub use svg::svg;

@@ -7,8 +7,10 @@
 mod data;
 mod ink;
 mod report;
+mod runs;
 mod tables;
 mod time;
 
 pub use ink::Style;
 pub use report::summary;
+pub use runs::{bottleneck_table, comparison_table, run_table};
