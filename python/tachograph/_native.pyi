@@ -1,16 +1,32 @@
 """The compiled half of tachograph. Private: its names change without notice."""
 
+from collections.abc import Callable, Generator
 from os import PathLike
-from typing import TypeAlias, TypedDict, final
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 __all__ = [
     "Client",
+    "Ended",
+    "Meter",
     "Recording",
+    "Summary",
     "__version__",
+    "block",
     "capture_native_stack",
+    "export_timeline",
     "format_of",
+    "meters",
+    "meters_clear",
     "native_available",
     "peak_memory",
+    "point",
+    "profiling",
+    "span",
+    "timed",
+    "timeline",
+    "timeline_capacity",
+    "timeline_clear",
 ]
 
 __version__: str
@@ -104,3 +120,149 @@ def native_available() -> bool: ...
 def peak_memory() -> int | None: ...
 def capture_native_stack(max_depth: int) -> list[tuple[int, str, str, int]]: ...
 def format_of(path: str | PathLike[str]) -> str | None: ...
+
+_Clock: TypeAlias = Literal["wall", "perf", "process", "thread"]
+
+class _TimelineEntry(TypedDict, total=False):
+    key: str
+    duration_ms: float
+    timestamp: str
+    span: bool
+    failed: bool
+    meta: dict[str, str | int | float | bool | None]
+    tags: list[str]
+
+@type_check_only
+class _SpanBlock:
+    """A named stretch of time; the same object may be entered again."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def elapsed_ns(self) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> None: ...
+
+@final
+class _Block:
+    """A block of code that is timed each time it is entered."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def elapsed_ns(self) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+@final
+class Meter:
+    """A live aggregate that many threads may add to."""
+
+    def __new__(cls, name: str | None = None, /) -> Self: ...
+    def add(self, value: float, /) -> None: ...
+    def summary(self) -> Summary: ...
+    def clear(self) -> None: ...
+
+@final
+class Summary:
+    """What a meter knew at one moment."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def total(self) -> float: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def std(self) -> float: ...
+    @property
+    def min(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def last(self) -> float: ...
+    def percentile(self, q: float, rule: Literal["linear", "lower"] = "linear") -> float: ...
+    def blocks(self) -> list[tuple[int, int, float]]: ...
+    def merged(self, other: Summary) -> Summary: ...
+
+@final
+class Ended:
+    """How a measured stretch of time ended."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def duration_ns(self) -> int: ...
+    @property
+    def wall_ns(self) -> int: ...
+    @property
+    def running_ns(self) -> int: ...
+    @property
+    def suspended_ns(self) -> int: ...
+    @property
+    def failed(self) -> bool: ...
+    @property
+    def error(self) -> BaseException | None: ...
+    @property
+    def started_unix_ns(self) -> int: ...
+
+@type_check_only
+class _Steps:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Any: ...
+    def __await__(self) -> Generator[Any, Any, Any]: ...
+
+@type_check_only
+class _Run:
+    def steps(self, inner: object, is_task: bool) -> _Steps: ...
+    def turn(self, inner: object) -> _Steps: ...
+    def close(self) -> None: ...
+
+@type_check_only
+class _Plan:
+    def is_wanted(self) -> bool: ...
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]: ...
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Run: ...
+
+def span(name: str, /, **attributes: object) -> _SpanBlock: ...
+def block(
+    name: str,
+    /,
+    *,
+    meter: Meter | None = None,
+    clock: _Clock = "wall",
+    after: Callable[[Ended], object] | None = None,
+    attributes: dict[str, Any] | None = None,
+) -> _Block: ...
+def timed(
+    function: Any,
+    /,
+    *,
+    name: str,
+    meter: Meter | None = None,
+    clock: _Clock = "wall",
+    gate: Literal["always", "profiling"] = "always",
+    timeline: bool = False,
+    tags: tuple[str, ...] | None = None,
+    before: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any] | None] | None = None,
+    after: Callable[[Ended], object] | None = None,
+) -> Any: ...
+def point(name: str, value: float, /) -> None: ...
+def profiling(on: bool, sample_rate: float) -> None: ...
+def meters() -> dict[str, Summary]: ...
+def meters_clear() -> None: ...
+def timeline() -> list[_TimelineEntry]: ...
+def timeline_capacity(entries: int) -> None: ...
+def timeline_clear() -> None: ...
+def export_timeline(path: str | PathLike[str], format: str) -> None: ...

@@ -3,7 +3,7 @@
 //! Every function takes plain Python values, releases the interpreter lock
 //! where it works, and hands back plain values. What a user sees, with its
 //! checks and documentation, is the Python package around it.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod client;
 mod columns;
@@ -11,13 +11,17 @@ mod errors;
 mod facts;
 mod native;
 mod process;
+mod raw;
 mod recording;
 mod rows;
+mod spans;
 mod text;
 
 /// The compiled half of tachograph. Private: its names change without notice.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::client::Client;
     #[pymodule_export]
@@ -27,6 +31,16 @@ mod _native {
     #[pymodule_export]
     use crate::recording::{Recording, format_of};
     #[pymodule_export]
+    use crate::spans::{
+        Block, Ended, Meter, Summary, block, export_timeline, meters, meters_clear, point, profiling,
+        timed, timeline, timeline_capacity, timeline_clear,
+    };
+    #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "its name in Python")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn add_raw_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::raw::add_functions(module)
+    }
 }

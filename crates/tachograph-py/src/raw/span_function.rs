@@ -1,0 +1,93 @@
+//! The function `span`: what a user calls most often.
+
+use std::ptr::null_mut;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{Borrowed, ffi};
+
+use tachograph_capture::spans::Attributes;
+
+use super::interpreter::{Method, builtin};
+use super::{pool, texts};
+use crate::spans::{is_wanted, packed};
+
+static SPAN: Method = Method::fast_with_keywords(
+    c"span",
+    span,
+    c"span(name, /, **attributes)\n--\n\nTime a block of code under a name: `with span(\"load\"):`.",
+);
+
+/// Adds `span` to the module.
+pub(super) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // SAFETY: the function makes no use of what it is bound to.
+    let function = unsafe { builtin(module.py(), &SPAN, null_mut()) }?;
+    function.setattr("__module__", "tachograph._native")?;
+    module.add("span", function)
+}
+
+unsafe extern "C" fn span(
+    _module: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    nargs: ffi::Py_ssize_t,
+    kwnames: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls us, so this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    if nargs != 1 {
+        return wrong_count(py, nargs);
+    }
+    // SAFETY: there is one argument.
+    let name = unsafe { args.read() };
+    // SAFETY: the caller holds its arguments while we run.
+    let name = unsafe { Borrowed::from_ptr(py, name) };
+    let taken = texts::key_of(name).and_then(|key| {
+        let attributes = if kwnames.is_null() || !is_wanted() {
+            Attributes::default()
+        } else {
+            // SAFETY: the values of keyword arguments follow the only other one.
+            let values = unsafe { args.add(1) };
+            // SAFETY: the names are a tuple, and each has its value.
+            unsafe { attributes(py, values, kwnames) }?
+        };
+        pool::take(py, key, attributes)
+    });
+    match taken {
+        Ok(block) => block.as_ptr(),
+        Err(error) => {
+            error.restore(py);
+            null_mut()
+        }
+    }
+}
+
+#[cold]
+fn wrong_count(py: Python<'_>, nargs: ffi::Py_ssize_t) -> *mut ffi::PyObject {
+    let text = format!("span() takes one positional argument, its name, but {nargs} were given");
+    PyTypeError::new_err(text).restore(py);
+    null_mut()
+}
+
+/// What the keyword arguments attach.
+///
+/// # Safety
+///
+/// `names` is a tuple, and as many live objects as it has entries are at `values`.
+unsafe fn attributes(
+    py: Python<'_>,
+    values: *const *mut ffi::PyObject,
+    names: *mut ffi::PyObject,
+) -> PyResult<Attributes> {
+    // SAFETY: promised by the caller.
+    let names = unsafe { Borrowed::from_ptr(py, names) };
+    let names = names.cast::<PyTuple>()?;
+    // SAFETY: promised by the caller; a reference is one pointer, and not null.
+    let values: &[Bound<'_, PyAny>] =
+        unsafe { std::slice::from_raw_parts(values.cast(), names.len()) };
+    let mut keys = Vec::with_capacity(names.len());
+    for name in names.iter_borrowed() {
+        keys.push(texts::key_of(name)?.name());
+    }
+    Ok(packed(keys.into_iter().zip(values)))
+}

@@ -1,0 +1,35 @@
+//! Spans, meters and the timeline as Python sees them; safe code over the
+//! engine in `tachograph_capture::spans`.
+//!
+//! [`crate::raw`] holds the objects that must be fast; what they measure is
+//! decided here.
+
+mod begun;
+mod clock;
+mod code_block;
+mod decorator;
+mod ended;
+mod entry;
+mod key;
+mod live;
+mod meter;
+mod plan;
+mod run;
+mod span_state;
+mod steps;
+mod tasks;
+mod timeline_file;
+mod values;
+
+pub(crate) use code_block::{Block, block};
+pub(crate) use decorator::timed;
+pub(crate) use ended::Ended;
+pub(crate) use key::Key;
+pub(crate) use live::{
+    export_timeline, meters, meters_clear, point, profiling, timeline, timeline_capacity,
+    timeline_clear,
+};
+pub(crate) use meter::{Meter, Summary};
+pub(crate) use plan::{Call, Plan};
+pub(crate) use span_state::{Entered, SpanState, is_wanted};
+pub(crate) use values::packed;

@@ -1,0 +1,244 @@
+//! How the calls of one function, or one block, are to be measured.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::PyTraverseError;
+use pyo3::exceptions::{PyException, PyRuntimeWarning};
+use pyo3::gc::PyVisit;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use tachograph_capture::spans::{self, Attributes, Name, Timing};
+
+use super::begun::Begun;
+use super::clock::Clock;
+use super::ended::{self, Ended};
+use super::key::Key;
+use super::run::Run;
+use super::values::packed_dict;
+use crate::raw;
+
+/// How calls are measured, and who hears of them.
+#[pyclass(frozen, module = "tachograph._native")]
+pub(crate) struct Plan {
+    pub(super) key: &'static Key,
+    /// Gets every duration; the meter of the live report if there is none.
+    pub(super) meter: Option<spans::Meter>,
+    pub(super) clock: Clock,
+    /// Measures also while nobody asked for a report or recording.
+    pub(super) always: bool,
+    /// How an end enters the timeline of the live report.
+    pub(super) timing: Option<Timing>,
+    pub(super) before: Option<Py<PyAny>>,
+    pub(super) after: Option<Py<PyAny>>,
+    pub(super) warned: AtomicBool,
+}
+
+/// Who hears of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// Nobody: it is not measured.
+    Unseen,
+    /// An open recording only.
+    Recorded,
+    /// The meter, and a recording if one is open.
+    Metered,
+    /// The meter and the timeline, and a recording if one is open.
+    Reported,
+}
+
+/// A call that has begun.
+pub(crate) struct Started {
+    pub(super) begun: Begun,
+    pub(super) call: Call,
+    /// The chosen clock, when it is none that a span reads anyway.
+    pub(super) reading: u64,
+}
+
+/// How a call went.
+#[derive(Default)]
+pub(super) struct Went {
+    pub(super) failed: bool,
+    pub(super) error: Option<Py<PyAny>>,
+    pub(super) suspended_ns: u64,
+    /// What the chosen clock says, when it was not read from one end to the other.
+    pub(super) counted_ns: Option<u64>,
+}
+
+impl Plan {
+    /// Who hears of a call that begins now.
+    #[inline]
+    pub(crate) fn call(&self) -> Call {
+        if spans::is_profiling() && (self.timing.is_some() || !self.always) && spans::is_sampled() {
+            return if self.timing.is_some() { Call::Reported } else { Call::Metered };
+        }
+        if self.always {
+            Call::Metered
+        } else if spans::is_recording() {
+            Call::Recorded
+        } else {
+            Call::Unseen
+        }
+    }
+
+    /// Whether nothing but a span and numbers come of a call.
+    #[inline]
+    pub(crate) fn is_simple(&self) -> bool {
+        self.before.is_none() && self.after.is_none() && self.clock == Clock::Wall
+    }
+
+    /// Whether a callback wants the arguments.
+    pub(crate) fn has_before(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// What it is called.
+    #[inline]
+    pub(crate) fn name(&self) -> Name {
+        self.key.name()
+    }
+
+    /// Begins a call.
+    #[inline]
+    pub(crate) fn begin(&self, py: Python<'_>, call: Call, attributes: Attributes) -> Started {
+        let begun = Begun::now(py, self.name(), attributes);
+        Started { begun, call, reading: self.clock.reading() }
+    }
+
+    /// Ends a call of a simple plan.
+    #[inline]
+    pub(crate) fn end(&self, py: Python<'_>, started: Started, failed: bool) {
+        let ended = spans::Ended {
+            failed,
+            meter: self.meter_for(started.call),
+            timing: self.timing_for(started.call),
+            ..spans::Ended::default()
+        };
+        started.begun.end(py, &ended);
+    }
+
+    /// Ends a call and tells who wants to know.
+    pub(super) fn finish(&self, py: Python<'_>, started: Started, went: Went) -> PyResult<u64> {
+        let counted = went.counted_ns.or_else(|| self.clock.since(started.reading));
+        let ended = spans::Ended {
+            failed: went.failed,
+            suspended_ns: went.suspended_ns,
+            meter: self.meter_for(started.call),
+            value: counted.map(|ns| ns as f64),
+            timing: self.timing_for(started.call),
+        };
+        let wall_ns = started.begun.end(py, &ended);
+        let duration_ns = counted.unwrap_or(wall_ns);
+        if let Some(after) = &self.after {
+            let ended = Ended {
+                name: self.name().text(),
+                duration_ns,
+                wall_ns,
+                running_ns: wall_ns.saturating_sub(went.suspended_ns),
+                suspended_ns: went.suspended_ns,
+                failed: went.failed,
+                error: went.error,
+                started_unix_ns: ended::unix_ns(wall_ns),
+            };
+            let told = after.bind(py).call1((ended,)).map(drop);
+            self.forgive(py, "after", told)?;
+        }
+        Ok(duration_ns)
+    }
+
+    /// The same, for a call that returned `result` or an error.
+    pub(crate) fn finish_with<T>(
+        &self,
+        py: Python<'_>,
+        started: Started,
+        result: &PyResult<T>,
+    ) -> PyResult<u64> {
+        let error = result.as_ref().err().map(|error| error.value(py).clone().into_any().unbind());
+        self.finish(py, started, Went { failed: error.is_some(), error, ..Went::default() })
+    }
+
+    /// What `before` attaches to a call.
+    pub(crate) fn attributes<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Attributes> {
+        let Some(before) = &self.before else { return Ok(Attributes::default()) };
+        let given = before.bind(py).call1((args, kwargs)).and_then(|given| {
+            if given.is_none() {
+                return Ok(Attributes::default());
+            }
+            Ok(packed_dict(given.cast::<PyDict>()?))
+        });
+        match given {
+            Ok(attributes) => Ok(attributes),
+            Err(error) => self.forgive(py, "before", Err(error)).map(|()| Attributes::default()),
+        }
+    }
+
+    fn meter_for(&self, call: Call) -> Option<&spans::Meter> {
+        match call {
+            Call::Unseen | Call::Recorded => None,
+            Call::Metered if self.meter.is_none() && self.always => None,
+            _ => Some(self.meter.as_ref().unwrap_or_else(|| self.key.meter())),
+        }
+    }
+
+    fn timing_for(&self, call: Call) -> Option<&Timing> {
+        self.timing.as_ref().filter(|_| call == Call::Reported)
+    }
+
+    /// A callback that failed must not break the call: the first time it is
+    /// told by a warning. What is no `Exception`, such as Ctrl-C, passes.
+    fn forgive(&self, py: Python<'_>, which: &str, result: PyResult<()>) -> PyResult<()> {
+        let Err(error) = result else { return Ok(()) };
+        if !error.is_instance_of::<PyException>(py) {
+            return Err(error);
+        }
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            let name = self.name().text();
+            let text = format!("the callback `{which}` of {name:?} failed and is ignored: {error}");
+            if let Ok(text) = std::ffi::CString::new(text.replace('\0', "")) {
+                let kind = py.get_type::<PyRuntimeWarning>();
+                // A program may turn warnings into errors; not this one.
+                drop(PyErr::warn(py, &kind, &text, 1));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// Whether anybody would hear of a call now.
+    fn is_wanted(&self) -> bool {
+        self.always || spans::is_profiling() || spans::is_recording()
+    }
+
+    /// `function`, each call of it measured.
+    fn around(slf: Bound<'_, Self>, function: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        raw::wrap(function, slf)
+    }
+
+    /// A call that goes step by step; nothing begins before its first step.
+    fn run<'py>(
+        slf: Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Run> {
+        let attributes = slf.get().attributes(slf.py(), args, kwargs)?;
+        Ok(Run::new(slf.unbind(), attributes))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.before)?;
+        visit.call(&self.after)
+    }
+}
+
+/// Words for the timeline, as the engine keeps them.
+pub(super) fn tags(words: &[String]) -> Option<Arc<[Name]>> {
+    (!words.is_empty()).then(|| words.iter().map(|word| Name::of(word)).collect())
+}

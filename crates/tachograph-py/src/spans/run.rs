@@ -1,0 +1,198 @@
+//! A call that goes step by step: of a coroutine or a generator.
+//!
+//! It is measured from its first step to its last. What passes between two
+//! steps is told apart as suspended. Spans that begin in a step are inside of
+//! it; those that its caller begins meanwhile are not.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::PyTraverseError;
+use pyo3::gc::PyVisit;
+use pyo3::prelude::*;
+
+use tachograph_capture::spans::{self, Attributes, SpanRef};
+
+use super::clock::Clock;
+use super::plan::{Call, Plan, Started, Went};
+use super::steps::Steps;
+use super::tasks;
+
+/// A call that goes step by step.
+#[pyclass(frozen, module = "tachograph._native")]
+pub(crate) struct Run {
+    plan: Py<Plan>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    attributes: Attributes,
+    started: Option<Started>,
+    /// The innermost span inside, when the last step ended.
+    inside: SpanRef,
+    running_ns: u64,
+    counted_ns: u64,
+    is_over: bool,
+}
+
+/// A step that has begun.
+pub(super) struct Step {
+    start_ns: u64,
+    reading: u64,
+    /// The innermost span outside.
+    outside: SpanRef,
+    is_in_context: bool,
+    is_nested: bool,
+}
+
+impl Run {
+    pub(super) fn new(plan: Py<Plan>, attributes: Attributes) -> Self {
+        Self { plan, state: Mutex::new(State { attributes, ..State::default() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a step; the call itself if it is the first. `None` when the call
+    /// is over or not wanted.
+    pub(super) fn step(&self, py: Python<'_>, is_task: bool) -> Option<Step> {
+        let plan = self.plan.get();
+        let (is_first, attributes) = {
+            let mut state = self.state();
+            if state.is_over {
+                return None;
+            }
+            let is_first = state.started.is_none();
+            (
+                is_first,
+                if is_first {
+                    std::mem::take(&mut state.attributes)
+                } else {
+                    Attributes::default()
+                },
+            )
+        };
+        if is_first {
+            return self.first_step(py, plan, attributes, is_task);
+        }
+        let (is_in_context, inside) = {
+            let state = self.state();
+            (state.started.as_ref().is_some_and(|s| s.begun.is_in_context()), state.inside)
+        };
+        // A task has its context to itself, so nobody came between.
+        let is_nested = !(is_task && is_in_context);
+        let outside = match (is_nested, is_in_context) {
+            (false, _) => SpanRef::default(),
+            (true, false) => spans::enter(inside),
+            (true, true) => {
+                let outside = tasks::current(py);
+                tasks::set_current(py, inside);
+                outside
+            }
+        };
+        let (start_ns, reading) = (spans::now_ns(), plan.clock.reading());
+        Some(Step { start_ns, reading, outside, is_in_context, is_nested })
+    }
+
+    fn first_step(
+        &self,
+        py: Python<'_>,
+        plan: &Plan,
+        attributes: Attributes,
+        is_task: bool,
+    ) -> Option<Step> {
+        let call = plan.call();
+        if call == Call::Unseen {
+            self.state().is_over = true;
+            return None;
+        }
+        let on_thread = spans::current();
+        let in_context = if tasks::may_run(py) { tasks::current(py) } else { SpanRef::default() };
+        let started = plan.begin(py, call, attributes);
+        let is_in_context = started.begun.is_in_context();
+        let step = Step {
+            start_ns: started.begun.start_ns(),
+            reading: started.reading,
+            outside: if is_in_context { in_context } else { on_thread },
+            is_in_context,
+            is_nested: !(is_task && is_in_context),
+        };
+        self.state().started = Some(started);
+        Some(step)
+    }
+
+    /// Ends a step that is followed by others.
+    pub(super) fn pause(&self, py: Python<'_>, step: &Step) {
+        self.count(step);
+        if !step.is_nested {
+            return;
+        }
+        let inside = if step.is_in_context {
+            let inside = tasks::current(py);
+            tasks::set_current(py, step.outside);
+            inside
+        } else {
+            spans::enter(step.outside)
+        };
+        self.state().inside = inside;
+    }
+
+    /// Ends the last step, and the call; `step` is `None` when it ends between two.
+    pub(super) fn finish(
+        &self,
+        py: Python<'_>,
+        step: Option<&Step>,
+        error: Option<&PyErr>,
+    ) -> PyResult<()> {
+        if let Some(step) = step {
+            self.count(step);
+        }
+        let (started, running_ns, counted_ns) = {
+            let mut state = self.state();
+            state.is_over = true;
+            (state.started.take(), state.running_ns, state.counted_ns)
+        };
+        let Some(started) = started else { return Ok(()) };
+        let plan = self.plan.get();
+        let wall_ns = spans::now_ns().saturating_sub(started.begun.start_ns());
+        let went = Went {
+            failed: error.is_some(),
+            error: error.map(|error| error.value(py).clone().into_any().unbind()),
+            suspended_ns: wall_ns.saturating_sub(running_ns),
+            // Another thread may take the last step: only steps can be counted.
+            counted_ns: (plan.clock == Clock::Thread).then_some(counted_ns),
+        };
+        plan.finish(py, started, went).map(drop)
+    }
+
+    fn count(&self, step: &Step) {
+        let ran = spans::now_ns().saturating_sub(step.start_ns);
+        let counted = self.plan.get().clock.since(step.reading).unwrap_or(0);
+        let mut state = self.state();
+        state.running_ns += ran;
+        state.counted_ns += counted;
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// Steps of a coroutine or generator whose end is the end of the call.
+    fn steps(slf: Bound<'_, Self>, inner: Bound<'_, PyAny>, is_task: bool) -> Steps {
+        Steps::new(slf.unbind(), inner.unbind(), is_task, true)
+    }
+
+    /// Steps up to the next value of an asynchronous generator.
+    fn turn(slf: Bound<'_, Self>, inner: Bound<'_, PyAny>) -> Steps {
+        Steps::new(slf.unbind(), inner.unbind(), false, false)
+    }
+
+    /// The call is over, between two steps.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.finish(py, None, None)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.plan)
+    }
+}

@@ -1,0 +1,153 @@
+//! The steps of a coroutine or generator, passed through and timed.
+//!
+//! A real `async def` or generator function in Python stands around it, so the
+//! kind of function and object that a program sees does not change. This object
+//! only lies between that and the program's own coroutine.
+
+use pyo3::PyTraverseError;
+use pyo3::exceptions::{PyGeneratorExit, PyStopAsyncIteration, PyStopIteration};
+use pyo3::gc::PyVisit;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::run::{Run, Step};
+use crate::raw::{self, Sent};
+
+/// An iterator over the steps of another one.
+#[pyclass(frozen, module = "tachograph._native")]
+pub(crate) struct Steps {
+    run: Py<Run>,
+    inner: Py<PyAny>,
+    is_task: bool,
+    /// Its end is the end of the call.
+    ends_call: bool,
+}
+
+impl Steps {
+    pub(super) fn new(run: Py<Run>, inner: Py<PyAny>, is_task: bool, ends_call: bool) -> Self {
+        Self { run, inner, is_task, ends_call }
+    }
+
+    fn begin(&self, py: Python<'_>) -> Option<Step> {
+        self.run.get().step(py, self.is_task)
+    }
+
+    /// A step led to a value for the caller.
+    fn paused(&self, py: Python<'_>, step: Option<&Step>) {
+        if let Some(step) = step {
+            self.run.get().pause(py, step);
+        }
+    }
+
+    /// A step was the last one.
+    fn returned(&self, py: Python<'_>, step: Option<&Step>) -> PyResult<()> {
+        if self.ends_call {
+            self.run.get().finish(py, step, None)
+        } else {
+            self.paused(py, step);
+            Ok(())
+        }
+    }
+
+    /// A step ended with an exception.
+    fn raised(&self, py: Python<'_>, step: Option<&Step>, error: PyErr) -> PyErr {
+        let is_end = if self.ends_call {
+            error.is_instance_of::<PyStopIteration>(py)
+        } else {
+            error.is_instance_of::<PyStopAsyncIteration>(py)
+        };
+        if !self.ends_call && error.is_instance_of::<PyStopIteration>(py) {
+            self.paused(py, step);
+            return error;
+        }
+        let is_closed = error.is_instance_of::<PyGeneratorExit>(py);
+        let failure = (!is_end && !is_closed).then_some(&error);
+        match self.run.get().finish(py, step, failure) {
+            Ok(()) => error,
+            Err(stronger) => stronger,
+        }
+    }
+
+    fn advance<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = value.py();
+        let step = self.begin(py);
+        match raw::send(self.inner.bind(py), value) {
+            Ok(Sent::Yielded(value)) => {
+                self.paused(py, step.as_ref());
+                Ok(Some(value))
+            }
+            Ok(Sent::Returned(value)) => {
+                self.returned(py, step.as_ref())?;
+                if value.is_none() {
+                    Ok(None)
+                } else {
+                    Err(PyStopIteration::new_err((value.unbind(),)))
+                }
+            }
+            Err(error) => Err(self.raised(py, step.as_ref(), error)),
+        }
+    }
+}
+
+#[pymethods]
+impl Steps {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __await__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.advance(py.None().bind(py))
+    }
+
+    fn send<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.advance(value)? {
+            Some(value) => Ok(value),
+            None => Err(PyStopIteration::new_err(())),
+        }
+    }
+
+    #[pyo3(signature = (*error))]
+    fn throw<'py>(
+        &self,
+        py: Python<'py>,
+        error: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let step = self.begin(py);
+        match self.inner.bind(py).call_method1("throw", error) {
+            Ok(value) => {
+                self.paused(py, step.as_ref());
+                Ok(value)
+            }
+            Err(error) => Err(self.raised(py, step.as_ref(), error)),
+        }
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let step = self.begin(py);
+        match self.inner.bind(py).call_method0("close") {
+            Ok(_) => self.returned(py, step.as_ref()),
+            Err(error) => Err(self.raised(py, step.as_ref(), error)),
+        }
+    }
+
+    /// What the coroutine inside waits for, for tools that follow the chain.
+    #[getter]
+    fn cr_await<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.inner.bind(py).getattr("cr_await")
+    }
+
+    /// The frame of the coroutine inside.
+    #[getter]
+    fn cr_frame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.inner.bind(py).getattr("cr_frame")
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.run)?;
+        visit.call(&self.inner)
+    }
+}
