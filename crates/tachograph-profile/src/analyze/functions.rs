@@ -3,7 +3,7 @@
 use super::aggregate::weight_by_stack;
 use super::function_table::{FunctionTable, frame_ids};
 use super::origin::{Origin, frame_name};
-use crate::{FrameKind, Measure, Profile};
+use crate::{FrameKind, Measure, Profile, StackId};
 
 /// One function and what fell on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +44,20 @@ pub struct FunctionRow {
 /// ```
 #[must_use]
 pub fn functions(profile: &Profile, measure: Measure) -> Vec<FunctionRow> {
-    let table = FunctionTable::new(profile);
+    rows_of(profile, &FunctionTable::new(profile), weight_by_stack(profile, measure).into_iter())
+}
+
+/// The same for stacks whose weights are known, each stack once.
+pub(super) fn rows_of(
+    profile: &Profile,
+    table: &FunctionTable,
+    weights: impl Iterator<Item = (StackId, u64)>,
+) -> Vec<FunctionRow> {
     let mut self_weights = vec![0u64; table.len()];
     let mut total_weights = vec![0u64; table.len()];
     // The last stack on which a function was counted.
     let mut counted = vec![usize::MAX; table.len()];
-    for (round, (stack, weight)) in weight_by_stack(profile, measure).into_iter().enumerate() {
+    for (round, (stack, weight)) in weights.enumerate() {
         let on_stack = frame_ids(profile, stack).filter_map(|frame| table.of(frame));
         for (depth, function) in on_stack.enumerate() {
             if depth == 0 {
