@@ -18,6 +18,10 @@ for number in range({rounds}):
     total += number * number % 7
 """
 HOT_LINES = (2, 3)
+WAITING_TEXT = """\
+from time import sleep
+{blank}sleep({seconds})
+"""
 MOST_BLANK = 40
 
 
@@ -27,6 +31,7 @@ def blank_lines(number: int) -> int:
 
 
 def text(number: int, rounds: int) -> str:
+    """Return the text of module `number`."""
     return TEXT.format(blank="\n" * blank_lines(number), rounds=rounds)
 
 
@@ -36,12 +41,21 @@ def write(folder: Path, count: int, rounds: int) -> None:
         (folder / f"made_module_{number}.py").write_text(text(number, rounds))
 
 
+def write_waiting(folder: Path, count: int, seconds: float) -> None:
+    """Write `count` modules that each wait on their last line."""
+    for number in range(count):
+        body = WAITING_TEXT.format(blank="\n" * blank_lines(number), seconds=seconds)
+        (folder / f"made_module_{number}.py").write_text(body)
+
+
 def run_imports(folder: Path, count: int) -> None:
+    """Import the modules in `folder`, and forget them."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
         for number in range(count):
             importlib.import_module(f"made_module_{number}")
+            del sys.modules[f"made_module_{number}"]
     finally:
         sys.path.remove(str(folder))
 

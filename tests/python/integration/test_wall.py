@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
+from pathlib import Path
 
 import blocking
+import many_imports
 import pytest
 import sleep_mix
 import tachograph
@@ -68,3 +71,21 @@ def test_a_sleeper_gets_its_share_of_wall_time() -> None:
     count = sum(counts_by_function(profile, sleep_mix.NAMES).values())
     for name, share in truth.items():
         assert seen[name] == pytest.approx(share, abs=tolerance(share, count)), name
+
+
+def test_the_body_of_a_module_that_waited_keeps_its_name(tmp_path: Path) -> None:
+    many_imports.write_waiting(tmp_path, 40, 0.015)
+
+    tachograph.start(interval_ms=1, mode="wall")
+    many_imports.run_imports(tmp_path, 40)
+    profile = tachograph.stop()
+
+    seen = set()
+    for sample in (s for s in profile.samples if s.thread_name == "MainThread"):
+        names = {frame.function_name for frame in sample.frames}
+        assert "<code that is gone>" not in names
+        innermost = sample.frames[-1]
+        number = re.search(r"made_module_(\d+)\.py$", innermost.filename or "")
+        if number and innermost.lineno == many_imports.blank_lines(int(number[1])) + 2:
+            seen.add(number[1])
+    assert len(seen) == 40

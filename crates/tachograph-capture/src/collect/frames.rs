@@ -4,6 +4,8 @@
 //! it had no time for that, by reading them at the next emptying of the rings,
 //! checked against the fingerprint the handler took.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use tachograph_probe::introduce::Introduced;
 use tachograph_probe::walk::{EntryKind, RawFrame};
@@ -89,6 +91,11 @@ impl Frames {
         if let Some(info) = self.codes.get(code, print) {
             self.remember(tables, told.entry, &info, told.line);
         }
+    }
+
+    /// Takes in the code object of an entry that someone else read.
+    pub(crate) fn know(&mut self, entry: &RawFrame, code: &Arc<CodeInfo>) {
+        self.codes.tell(entry.code_address(), entry.fingerprint(), Arc::clone(code));
     }
 
     /// Gives `entry` the frame at `line` of `code`.

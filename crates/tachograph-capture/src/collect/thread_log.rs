@@ -132,6 +132,9 @@ impl ThreadLog {
         frames: &mut Frames,
         tables: &mut Interner,
     ) {
+        for (entry, code) in &look.codes {
+            frames.know(entry, code);
+        }
         let known = self.idle.as_ref().filter(|(stack, _)| Arc::ptr_eq(stack, &look.stack));
         let stack = match known {
             Some((_, stack)) => *stack,

@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rustc_hash::FxHashSet;
+use tachograph_probe::layout::Layout;
 use tachograph_probe::memory::ReadMemory;
 use tachograph_probe::names::{NameBuf, thread_name};
 use tachograph_probe::walk::{RawFrame, WalkState, walk};
@@ -15,7 +17,7 @@ use tachograph_profile::ThreadState;
 
 use super::pages::Pages;
 use super::watched::{IdleLook, Watched};
-use crate::python::{Interpreter, thread_states};
+use crate::python::{CodeInfo, Interpreter, thread_states};
 use crate::sys::threads::ThreadFiles;
 use crate::sys::{clock, dynamic};
 
@@ -28,20 +30,25 @@ pub(crate) struct Place {
     thread_name: Option<NameBuf>,
     state: ThreadState,
     truncated: bool,
+    codes: Vec<(RawFrame, Arc<CodeInfo>)>,
 }
 
 impl Place {
-    /// A look at the thread at `time`.
-    pub(crate) fn look(&self, time: u64) -> IdleLook {
+    /// A look at the thread at `time`. The first one tells what its code is called.
+    pub(crate) fn look(&mut self, time: u64) -> IdleLook {
         IdleLook {
             time,
             stack: Arc::clone(&self.stack),
             thread_name: self.thread_name,
             state: self.state,
             truncated: self.truncated,
+            codes: std::mem::take(&mut self.codes),
         }
     }
 }
+
+/// Code objects after which the set of those that were told starts over.
+const MOST_TOLD: usize = 1 << 15;
 
 /// Reads waiting threads.
 #[derive(Debug)]
@@ -53,6 +60,8 @@ pub(crate) struct IdleReader {
     refreshed_at: u64,
     now: u64,
     room: Vec<RawFrame>,
+    /// Code objects that looks have named, by address and fingerprint.
+    told: FxHashSet<(u64, u32)>,
 }
 
 impl IdleReader {
@@ -65,6 +74,7 @@ impl IdleReader {
             refreshed_at: 0,
             now: 0,
             room: vec![RawFrame::default(); max_depth],
+            told: FxHashSet::default(),
         }
     }
 
@@ -82,8 +92,14 @@ impl IdleReader {
         cpu: u64,
     ) -> Option<Place> {
         let state = self.waits_for(files);
-        let mut place =
-            Place { cpu, stack: Arc::new([]), thread_name: None, state, truncated: false };
+        let mut place = Place {
+            cpu,
+            stack: Arc::new([]),
+            thread_name: None,
+            state,
+            truncated: false,
+            codes: Vec::new(),
+        };
         if let Some(python) = self.python {
             let memory = Pages::new();
             for address in self.states_of(&python, &memory, thread.tid) {
@@ -92,6 +108,7 @@ impl IdleReader {
                     WalkState::Complete => {
                         place.stack = self.room.get(..seen.depth).unwrap_or_default().into();
                         place.truncated = seen.truncated;
+                        place.codes = self.new_codes(&memory, &python.layout, &place.stack);
                         if seen.thread_object != 0 && !thread.named.load(Ordering::Relaxed) {
                             let object = seen.thread_object;
                             place.thread_name = thread_name(&memory, &python.layout, object);
@@ -108,7 +125,30 @@ impl IdleReader {
                 }
             }
         }
-        (clock::thread_cpu(thread.tid) == Some(cpu)).then_some(place)
+        if clock::thread_cpu(thread.tid) != Some(cpu) {
+            return None;
+        }
+        if self.told.len() > MOST_TOLD {
+            self.told.clear();
+        }
+        self.told.extend(place.codes.iter().map(|(entry, _)| key(entry)));
+        Some(place)
+    }
+
+    /// What names the code on `stack` that no look has named yet. The thread
+    /// waits, so its code is there; a moment later it may be gone.
+    fn new_codes(
+        &self,
+        memory: &Pages,
+        layout: &Layout,
+        stack: &[RawFrame],
+    ) -> Vec<(RawFrame, Arc<CodeInfo>)> {
+        let new = stack.iter().filter(|entry| !self.told.contains(&key(entry)));
+        new.filter_map(|entry| {
+            let (code, print) = key(entry);
+            Some((*entry, Arc::new(CodeInfo::read(memory, layout, code, print)?)))
+        })
+        .collect()
     }
 
     /// The interpreter's states of thread `tid`; the list is read anew at most
@@ -142,4 +182,9 @@ impl IdleReader {
             _ => ThreadState::Idle,
         }
     }
+}
+
+/// What tells a code object from all others.
+fn key(entry: &RawFrame) -> (u64, u32) {
+    (entry.code_address(), entry.fingerprint())
 }

@@ -203,7 +203,7 @@ impl Looker {
         if !stays {
             sight.place = idle.read(&sight.thread, &sight.files, cpu);
         }
-        if let Some(place) = &sight.place {
+        if let Some(place) = &mut sight.place {
             sight.thread.push_idle(place.look(now));
         }
     }

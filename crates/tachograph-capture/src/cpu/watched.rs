@@ -8,6 +8,7 @@ use tachograph_probe::names::NameBuf;
 use tachograph_probe::walk::RawFrame;
 use tachograph_profile::ThreadState;
 
+use crate::python::CodeInfo;
 use crate::sys::slots::Slot;
 
 /// One thread of the program while it is watched.
@@ -51,6 +52,8 @@ pub(crate) struct IdleLook {
     pub(crate) state: ThreadState,
     /// The stack was deeper than the limit.
     pub(crate) truncated: bool,
+    /// Code on the stack that was not met before, while it is certainly there.
+    pub(crate) codes: Vec<(RawFrame, Arc<CodeInfo>)>,
 }
 
 impl fmt::Debug for Watched {

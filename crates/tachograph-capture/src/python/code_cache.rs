@@ -79,11 +79,13 @@ impl CodeCache {
         info
     }
 
-    /// Keeps what a handler told of a code object, unless more is known.
-    pub fn tell(&mut self, code: u64, fingerprint: u32, info: CodeInfo) {
-        let key = Key { code, fingerprint };
-        if !matches!(self.find(key), Some(Entry::Known(_))) {
-            self.keep(key, Entry::Known(Arc::new(info)));
+    /// Keeps what someone else read of a code object, unless as much is known.
+    pub fn tell(&mut self, code: u64, fingerprint: u32, info: impl Into<Arc<CodeInfo>>) {
+        let (key, info) = (Key { code, fingerprint }, info.into());
+        let known = self.find(key);
+        let suffices = |known: &CodeInfo| known.has_lines() || !info.has_lines();
+        if !matches!(known, Some(Entry::Known(known)) if suffices(&known)) {
+            self.keep(key, Entry::Known(info));
         }
     }
 
