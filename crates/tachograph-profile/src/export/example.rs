@@ -1,10 +1,10 @@
 //! A recording of a small training job, made up for tests: every kind of
-//! frame, three threads, one of them without a name, losses and notes.
+//! frame, three threads, one of them without a name, spans, losses and notes.
 
 use crate::{
     CpuReport, CpuSettings, Frame, FrameKind, Interner, Loss, Machine, Meta, Mode, Note, Profile,
-    PythonInfo, Roots, Sample, Settings, Source, StackId, StringId, ThreadState, Time, TrackId,
-    TrackKind, Trigger,
+    PythonInfo, Roots, Sample, Settings, Source, Span, SpanId, StackId, StringId, ThreadState,
+    Time, TrackId, TrackKind, Trigger, Value,
 };
 
 const TRAIN: &str = "/home/ada/job/train.py";
@@ -126,12 +126,21 @@ pub(crate) fn training_run(mode: Mode) -> Profile {
     let file = tables.string(TRAIN);
     let text = SOURCE.into();
     tables.tables_mut().sources.push(Source { file, text });
+    let spans = spans(&mut tables, tracks[0]);
     let note = tables.string("the program replaced the SIGURG handler for 0.2 s");
     let notes = vec![Note { time: Time(700_000_000), track: process, warning: true, text: note }];
     let cpu: u64 = samples.iter().map(|sample| sample.cpu_ns).sum();
     let meta = meta(mode, &samples, cpu);
     let loss = Loss { truncated_stacks: 2, ..Loss::default() };
-    Profile { meta, loss, tables: tables.into_tables(), samples, notes, ..Profile::default() }
+    Profile {
+        meta,
+        loss,
+        tables: tables.into_tables(),
+        samples,
+        spans,
+        notes,
+        ..Profile::default()
+    }
 }
 
 fn add_stack(tables: &mut Interner, calls: &[Call]) -> StackId {
@@ -180,6 +189,41 @@ fn samples(rows: &[(TrackId, u64, ThreadState, StackId)], mode: Mode) -> Vec<Sam
     }
     samples.sort_by_key(|sample| (sample.time, sample.track));
     samples
+}
+
+/// Three epochs of four batches on `track`, the last one still running.
+fn spans(tables: &mut Interner, track: TrackId) -> Vec<Span> {
+    const MS: u64 = 1_000_000;
+    let names = ["epoch", "forward", "backward", "step"].map(|name| tables.string(name));
+    let (size, text) = (tables.string("batch_size"), tables.string("cpu"));
+    let device = tables.string("device");
+    let mut spans = Vec::new();
+    for epoch in 0..3 {
+        let parent = Some(SpanId::from(spans.len()));
+        let mut at = 10 * MS + epoch * 640 * MS;
+        let mut add = |name, start, took: u64, parent, attributes| {
+            spans.push(Span {
+                parent,
+                track,
+                name,
+                start: Time(start),
+                end: Some(Time(start + took)),
+                suspended_ns: 0,
+                failed: false,
+                attributes,
+            });
+        };
+        add(names[0], at, 630 * MS, None, vec![(device, Value::Text(text))]);
+        for _ in 0..4 {
+            for (name, took) in names[1..].iter().zip([100, 45, 8]) {
+                let took = took * MS + 137 * (epoch + 1);
+                add(*name, at, took, parent, vec![(size, Value::Int(32))]);
+                at += took;
+            }
+        }
+    }
+    (spans[26].end, spans[30].failed) = (None, true);
+    spans
 }
 
 fn meta(mode: Mode, samples: &[Sample], cpu: u64) -> Meta {

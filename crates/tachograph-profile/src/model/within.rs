@@ -382,6 +382,6 @@ mod tests {
         let part = profile.within("a").unwrap();
 
         assert_eq!(part.samples.len(), 100_000);
-        assert!(part.samples.iter().all(|sample: &Sample| sample.time.0 % 20 == 0));
+        assert!(part.samples.iter().all(|sample: &Sample| sample.time.0.is_multiple_of(20)));
     }
 }

@@ -16,6 +16,9 @@ pub(super) fn data_section(profile: &Profile, style: Style) -> Vec<Line> {
     let mut lines = Vec::new();
     let lost = losses(profile);
     let mut phrases = vec![taken(profile)];
+    if !profile.spans.is_empty() {
+        phrases.push(counted(profile.spans.len() as u64, "span"));
+    }
     if lost.is_empty() {
         phrases.push("none lost".to_owned());
         lines.extend(titled("DATA", Ink::Plain, &phrases, style));

@@ -8,6 +8,7 @@ mod data;
 mod ink;
 mod report;
 mod runs;
+mod spans;
 mod tables;
 mod time;
 

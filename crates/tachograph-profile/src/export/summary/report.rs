@@ -2,6 +2,7 @@
 
 use super::data::{data_section, empty_section};
 use super::ink::{Ink, Line, Style};
+use super::spans::spans_table;
 use super::tables::code_section;
 use super::time::{elapsed_ns, is_wall, main_thread, main_thread_section, threads_section};
 use crate::analyze::{ThreadRow, main_measure, threads};
@@ -24,6 +25,7 @@ pub fn summary(profile: &Profile, style: &Style) -> String {
     let rows = threads(profile);
     let mut sections = vec![vec![heading(profile, &rows)]];
     if profile.samples.is_empty() {
+        sections.push(spans_table(profile, style.columns() - 2, style));
         sections.push(empty_section(profile, style));
     } else {
         let main = main_thread(profile, &rows);
@@ -53,10 +55,13 @@ fn heading(profile: &Profile, rows: &[ThreadRow]) -> Line {
     if elapsed > 0 {
         facts.push_str(&format!(" ({:.2} cores)", cpu as f64 / elapsed as f64));
     }
-    Line::default()
+    let mut line = Line::default()
         .put(Ink::Faint, "tachograph · ")
-        .put(Ink::Strong, program_name(&profile.meta))
-        .put(Ink::Plain, facts)
+        .put(Ink::Strong, program_name(&profile.meta));
+    for name in &profile.meta.within {
+        line = line.put(Ink::Plain, " · within ").put(Ink::Strong, name);
+    }
+    line.put(Ink::Plain, facts)
 }
 
 /// CPU time tells most; a program that waits more than it works is told by
@@ -135,6 +140,28 @@ mod tests {
 
         let wait = text.lines().find(|line| line.contains("mostly"));
         assert!(wait.is_some_and(|line| !line.ends_with('…')), "{text}");
+    }
+
+    #[test]
+    fn a_part_within_a_span_is_measured_by_the_time_its_spans_took() {
+        let profile = training_run(Mode::Cpu).within("forward").unwrap();
+
+        let text = summary(&profile, &Style::default());
+
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.contains("train.py · within forward · 1.20 s · "), "{text}");
+        assert!(!text.contains("recording.within"), "{text}");
+    }
+
+    #[test]
+    fn spans_are_shown_when_there_are_no_samples() {
+        let mut profile = training_run(Mode::Cpu);
+        profile.samples.clear();
+        profile.meta.settings.cpu = None;
+
+        let text = summary(&profile, &Style::default());
+
+        assert!(text.contains("├ forward") && text.contains("CPU sampling was off"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The functions and lines where the weight fell.
 
 use super::ink::{Ink, Line, Style, cut_end, cut_start, side_by_side, text_width};
+use super::spans::spans_table;
 use crate::analyze::{FunctionRow, LineRow, functions, lines, place_name};
 use crate::export::format::{short_duration, short_percent, weight};
 use crate::{FrameKind, Measure, Profile};
@@ -14,7 +15,8 @@ const NATIVE: &str = "  native";
 /// Terminals with this many columns show two tables side by side.
 const WIDE: usize = 124;
 
-/// Functions and lines by self weight, next to each other if there is room.
+/// Functions and lines by self weight, and the spans, next to each other if
+/// there is room.
 pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) -> Vec<Line> {
     let columns = style.columns() - 2;
     let whole = profile.weights(measure).map(|w| w.weight).sum();
@@ -22,15 +24,30 @@ pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) ->
     if columns + 2 >= WIDE {
         let left = (columns - 3) / 2;
         let right = columns - 3 - left;
-        return side_by_side(table.functions(left), table.lines(right), left + 5);
+        let spans = spans_table(profile, right - 2, style);
+        if spans.is_empty() {
+            return side_by_side(table.functions(left), table.lines(right), left + 5);
+        }
+        let beside = side_by_side(table.functions(left), spans, left + 5);
+        return below(vec![beside, table.lines(columns)]);
     }
-    let mut rows = table.functions(columns);
-    let more = table.lines(columns);
-    if !more.is_empty() {
-        rows.push(Line::default());
-        rows.extend(more);
+    below(vec![
+        table.functions(columns),
+        spans_table(profile, columns, style),
+        table.lines(columns),
+    ])
+}
+
+/// Tables one below the other; those that are empty are left out.
+fn below(tables: Vec<Vec<Line>>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for table in tables.into_iter().filter(|table| !table.is_empty()) {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(table);
     }
-    rows
+    lines
 }
 
 /// A function inside another one is known by both names alone.
