@@ -34,7 +34,7 @@ from .exceptions import RecordingError, TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import exceptions, output
+    from . import decorators, exceptions, output
     from ._data.aggregated import AggregatedProfile
     from ._data.model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
     from ._data.profile import Profile
@@ -66,7 +66,7 @@ else:
             "profile": "_doors.decorator",
             "record": "_doors.record",
         },
-        ("output",),
+        ("decorators", "output"),
     )
 
 # The compiled half is always there: without it the import has failed above.
@@ -94,6 +94,7 @@ __all__ = [
     "ThreadRow",
     "__version__",
     "capture_native_stack",
+    "decorators",
     "exceptions",
     "is_active",
     "native_unwinding_available",
