@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._data.timing import TimingResult, clock_of
-from .._native import timed
+from .._native import block, timed
 from ._ledger import Entry, entry_of_block, entry_of_function
-from ._telling import checked_precision, complete, teller
+from ._telling import checked_precision, completing, teller
 
 if TYPE_CHECKING:
     from .._native import Ended
@@ -80,45 +80,41 @@ class Calls:
     def _with_result(
         self, function: Any, entry: Entry, tell: Callable[[Ended], object] | None
     ) -> Callable[..., Any]:
-        """Hand out ``(value, TimingResult)``.
-
-        The end of each call is told to that call's own result, which is what
-        makes it right in recursion, threads and tasks.
-        """
-        is_coroutine = inspect.iscoroutinefunction(function)
-        is_stepped = is_coroutine or inspect.isgeneratorfunction(function)
-        is_stepped = is_stepped or inspect.isasyncgenfunction(function)
-
-        def begin(args: Any, kwargs: Any) -> tuple[TimingResult, Any]:
-            counts = {"args_count": len(args), "kwargs_count": len(kwargs)}
-            result = TimingResult(entry.bare, 0.0, time.time(), None, self._mode, counts)
-
-            def after(ended: Ended) -> None:
-                complete(result, ended)
-                if is_stepped:
-                    result.metadata["running_time"] = ended.running_ns / 1e9
-                    result.metadata["suspended_time"] = ended.suspended_ns / 1e9
-                if tell is not None:
-                    tell(ended)
-
-            if is_async(function):
-                result.metadata["async"] = True
-            return result, self._native(function, entry, after)
-
+        """Hand out ``(value, TimingResult)``."""
+        goes_by_steps = is_async(function) or inspect.isgeneratorfunction(function)
         wrapped: Callable[..., Any]
-        if is_coroutine:
+        if not goes_by_steps:
+            meter = entry.meter if self._collect_stats else None
+
+            def wrapped(*args: Any, **kwargs: Any) -> Any:
+                result = self._result(entry, args, kwargs)
+                measured = block(entry.qualname, meter=meter, clock=self._clock, after=tell)
+                with measured:
+                    value = function(*args, **kwargs)
+                result.execution_time = measured.elapsed_ns / 1e9
+                result.metadata.update(success=True, error=None)
+                return value, result
+
+        elif inspect.iscoroutinefunction(function):
 
             async def wrapped(*args: Any, **kwargs: Any) -> Any:
-                result, call = begin(args, kwargs)
+                result = self._result(entry, args, kwargs)
+                call = self._native(function, entry, completing(result, True, tell))
                 return await call(*args, **kwargs), result
 
         else:
 
             def wrapped(*args: Any, **kwargs: Any) -> Any:
-                result, call = begin(args, kwargs)
+                result = self._result(entry, args, kwargs)
+                after = completing(result, is_async(function), tell)
+                call = self._native(function, entry, after)
                 return call(*args, **kwargs), result
 
         return functools.wraps(function)(wrapped)
+
+    def _result(self, entry: Entry, args: Any, kwargs: Any) -> TimingResult:
+        facts = {"args_count": len(args), "kwargs_count": len(kwargs)}
+        return TimingResult(entry.bare, 0.0, time.time(), None, self._mode, facts)
 
 
 def is_async(function: Any) -> bool:

@@ -59,10 +59,27 @@ def teller(
     return tell
 
 
-def complete(result: TimingResult, ended: Ended) -> None:
-    """Put what is known at the end of a call into its result."""
-    result.execution_time = ended.duration_ns / 1e9
-    result.timestamp = ended.started_unix_ns / 1e9
-    error = ended.error
-    result.metadata["success"] = not ended.failed
-    result.metadata["error"] = None if error is None else text_of(error)
+def completing(
+    result: TimingResult, is_async: bool, tell: Callable[[Ended], object] | None
+) -> Callable[[Ended], object]:
+    """Return what fills in the result of one call that goes by steps, when it ends.
+
+    Each call has its own, which is what makes it right in recursion and tasks.
+    """
+
+    def complete(ended: Ended) -> None:
+        error = ended.error
+        result.execution_time = ended.duration_ns / 1e9
+        result.timestamp = ended.started_unix_ns / 1e9
+        result.metadata.update(
+            success=not ended.failed,
+            error=None if error is None else text_of(error),
+            running_time=ended.running_ns / 1e9,
+            suspended_time=ended.suspended_ns / 1e9,
+        )
+        if is_async:
+            result.metadata["async"] = True
+        if tell is not None:
+            tell(ended)
+
+    return complete

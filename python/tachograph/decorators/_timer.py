@@ -76,7 +76,7 @@ class TimedBlock:
         if self._open is not None:
             raise RuntimeError(f"this timer of {name!r} is running; make another, timer({name!r})")
         meter = entry_of_block(name).meter if self._collect else None
-        self._result = TimingResult(name, 0.0, time.time(), timing_mode=self._mode)
+        self._result = TimingResult(name, 0.0, time.time(), None, self._mode, {})
         self._open = block(name, meter=meter, clock=self._clock)
         self._open.__enter__()
         return self._result
@@ -92,13 +92,11 @@ class TimedBlock:
             return
         ended.__exit__(kind, error, traceback)
         result = self._result
-        result.execution_time = ended.elapsed_ns / 1e9
+        result.execution_time = seconds = ended.elapsed_ns / 1e9
         result.metadata["success"] = error is None
         result.metadata["error"] = None if error is None else text_of(error)
         if self._print:
-            failed = error is not None
-            seconds = result.execution_time
-            print(sentence(self._name, seconds, self._mode, self._precision, failed))
+            print(sentence(self._name, seconds, self._mode, self._precision, error is not None))
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Return `function` with every call timed under this timer's name."""

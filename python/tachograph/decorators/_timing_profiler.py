@@ -25,13 +25,18 @@ MOST_RESULTS = 100_000
 class _Operation:
     """A begun operation; without a block it began while the profiler was off."""
 
-    __slots__ = ("block", "generation", "result", "stack")
+    __slots__ = ("block", "generation", "result", "stack", "task")
 
-    def __init__(self, result: TimingResult, stack: list[_Operation], generation: int) -> None:
+    block: _Block | None
+
+    def __init__(
+        self, result: TimingResult, stack: list[_Operation], task: Any, generation: int
+    ) -> None:
         self.result = result
         self.stack = stack
+        self.task = task
         self.generation = generation
-        self.block: _Block | None = None
+        self.block = None
 
 
 class _Stacks(local):
@@ -105,7 +110,7 @@ class TimingProfiler:
         Raises:
             ValueError: The innermost operation has another name. It stays open.
         """
-        stack = self._stack()
+        stack = self._stack(_current_task())
         if not stack:
             return None
         innermost = stack[-1].result.function_name
@@ -139,41 +144,42 @@ class TimingProfiler:
         """Ignore the operations that begin from now on; open ones end as usual."""
         self._enabled = False
 
-    def _stack(self) -> list[_Operation]:
+    def _stack(self, task: Any) -> list[_Operation]:
         stacks = self._stacks
         if stacks.generation != self._generation:
             stacks.generation = self._generation
             stacks.of_task = {}
-        task = _current_task()
         stack = stacks.of_task.get(task)
         if stack is None:
             stack = stacks.of_task[task] = []
         return stack
 
     def _begin(self, name: str, metadata: dict[str, Any] | None) -> _Operation:
-        facts = dict(metadata or {})
+        facts = dict(metadata) if metadata else {}
         result = TimingResult(name, 0.0, time.time(), None, self.mode, facts)
-        stack = self._stack()
-        operation = _Operation(result, stack, self._generation)
+        task = _current_task()
+        stack = self._stack(task)
+        operation = _Operation(result, stack, task, self._generation)
         stack.append(operation)
         if self._enabled:
             meter = entry_of_block(name).meter
-            operation.block = block(name, meter=meter, clock=self._clock, attributes=facts)
+            operation.block = block(name, meter=meter, clock=self._clock, attributes=metadata)
             operation.block.__enter__()
         return operation
 
     def _end(self, operation: _Operation, error: BaseException | None) -> TimingResult | None:
-        if operation.block is not None:
-            operation.block.__exit__(None if error is None else type(error), error, None)
+        measured = operation.block
+        if measured is not None:
+            measured.__exit__(None if error is None else type(error), error, None)
         stack = operation.stack
         if operation in stack:  # with what was left open inside it
             del stack[stack.index(operation) :]
-        if not stack:
-            self._stacks.of_task.pop(_current_task(), None)
-        if operation.block is None:
+        if not stack and operation.task is not None:
+            self._stacks.of_task.pop(operation.task, None)
+        if measured is None:
             return None
         result = operation.result
-        result.execution_time = operation.block.elapsed_ns / 1e9
+        result.execution_time = measured.elapsed_ns / 1e9
         if operation.generation == self._generation:
             self._results.append(result)
         return result
