@@ -9,6 +9,7 @@ mod client;
 mod columns;
 mod errors;
 mod facts;
+mod metrics;
 mod native;
 mod process;
 mod raw;
@@ -24,6 +25,11 @@ mod _native {
 
     #[pymodule_export]
     use crate::client::Client;
+    #[pymodule_export]
+    use crate::metrics::{
+        Collector, Phase, bottleneck_table, comparison_table, find_bottlenecks, run_comparison,
+        run_report_of, run_table,
+    };
     #[pymodule_export]
     use crate::native::{capture_native_stack, native_available};
     #[pymodule_export]

@@ -14,7 +14,9 @@ use tachograph_profile::{Measure, Mode, Profile, Time};
 use crate::columns::{Built, Columns, FrameIn, SampleColumns};
 use crate::errors::{from_profile, guarded, unknown_word};
 use crate::facts::{self, FactsRow};
-use crate::rows::{self, FunctionRow, LineRow, NoteRow, TaskRow, ThreadRow};
+use crate::rows::{
+    self, FunctionRow, LineRow, MetricRow, NoteRow, SpanRow, TaskRow, ThreadRow, TimelineRow,
+};
 use crate::text::{Text, texts};
 
 /// What `pickle` wants: a function and its arguments.
@@ -54,7 +56,7 @@ impl Recording {
     }
 
     /// Runs `work` on the decoded recording without the interpreter lock.
-    fn with<T: Send>(
+    pub(crate) fn with<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Profile) -> PyResult<T> + Send,
@@ -211,6 +213,23 @@ impl Recording {
         })
     }
 
+    /// What the spans of each name amount to, each row before those inside it.
+    fn spans(&self, py: Python<'_>) -> PyResult<Vec<SpanRow>> {
+        self.with(py, |profile| Ok(analyze::spans(profile).into_iter().map(rows::span).collect()))
+    }
+
+    /// Every single span, in the order they began.
+    fn timeline(&self, py: Python<'_>) -> PyResult<Vec<TimelineRow>> {
+        self.with(py, |profile| Ok(rows::timeline(profile)))
+    }
+
+    /// What the values of each metric amount to.
+    fn metrics(&self, py: Python<'_>) -> PyResult<Vec<MetricRow>> {
+        self.with(py, |profile| {
+            Ok(analyze::metrics(profile).into_iter().map(rows::metric).collect())
+        })
+    }
+
     /// One screen of text that answers where the time went.
     #[pyo3(signature = (*, color, width, unicode))]
     fn summary(
@@ -259,6 +278,14 @@ impl Recording {
     fn between(&self, py: Python<'_>, from_ns: u64, to_ns: u64) -> PyResult<Self> {
         self.with(py, |profile| {
             let part = profile.between(Time(from_ns), Time(to_ns));
+            Ok(Self::from_profile(part, &self.name))
+        })
+    }
+
+    /// The part inside the spans called `name`.
+    fn within(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
+        self.with(py, |profile| {
+            let part = profile.within(name).map_err(from_profile)?;
             Ok(Self::from_profile(part, &self.name))
         })
     }

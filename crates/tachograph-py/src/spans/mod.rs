@@ -21,6 +21,7 @@ mod tasks;
 mod timeline_file;
 mod values;
 
+pub(crate) use begun::Begun;
 pub(crate) use code_block::{Block, block};
 pub(crate) use decorator::timed;
 pub(crate) use ended::Ended;

@@ -1,0 +1,163 @@
+//! The numbers and phases that one collector is told.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use tachograph_capture::spans::{self, Meter, Name};
+use tachograph_profile::analyze::{RunReport, Timing, Values};
+
+use super::answers::written;
+use super::names::Names;
+use super::phase::{Phase, Timed};
+use crate::text::Text;
+
+/// Tells phases of one collector from those of another.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// What a collector knows of one number.
+struct Recorded {
+    name: Name,
+    values: Meter,
+    /// Infinities and NaN.
+    not_finite: AtomicU64,
+}
+
+impl Recorded {
+    fn new(name: Name) -> Self {
+        Self { name, values: Meter::new(), not_finite: AtomicU64::new(0) }
+    }
+
+    #[inline]
+    fn add(&self, value: f64) {
+        if !value.is_finite() {
+            self.not_finite.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.values.add(value);
+        if spans::is_recording() {
+            spans::point(self.name, value);
+        }
+    }
+}
+
+/// Named numbers and phases. Any thread may add to them.
+#[pyclass(frozen, subclass, module = "tachograph._native")]
+pub(crate) struct Collector {
+    id: u64,
+    phases: Names<Timed>,
+    numbers: Names<Recorded>,
+}
+
+#[pymethods]
+impl Collector {
+    #[new]
+    fn new() -> Self {
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { id, phases: Names::default(), numbers: Names::default() }
+    }
+
+    /// Record one value of the metric `name`.
+    ///
+    /// Anything with ``__float__`` is a value. NaN and infinities are counted
+    /// and left out of the statistics. While a recording is open, the value is
+    /// a point in it.
+    ///
+    /// Raises:
+    ///     TypeError: ``name`` is no string, or ``value`` no number.
+    ///     ValueError: ``value`` is too large for a float.
+    #[pyo3(signature = (name, value))]
+    fn record(&self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let number = match value.extract::<f64>() {
+            Ok(number) => number,
+            Err(error) => return Err(no_number(name, value, &error)),
+        };
+        self.numbers.with(name, Recorded::new, |recorded| recorded.add(number))
+    }
+
+    /// Return a block to enter with ``with``: its time counts for the phase `name`.
+    ///
+    /// The block is a span in an open recording. Phases inside of each other
+    /// are known as such, in threads and tasks too. The block has
+    /// ``elapsed_ms``, which grows until it is left.
+    #[pyo3(signature = (name))]
+    fn measure_time(&self, name: &Bound<'_, PyAny>) -> PyResult<Phase> {
+        self.phases.with(name, Timed::new, |timed| Phase::new(self.id, timed.clone()))
+    }
+
+    /// A phase that runs from now on until it is stopped.
+    fn start_phase(&self, name: &Bound<'_, PyAny>) -> PyResult<Phase> {
+        let py = name.py();
+        self.phases.with(name, Timed::new, |timed| Phase::started(py, self.id, timed.clone()))
+    }
+
+    /// Adds a phase that was timed elsewhere, in milliseconds.
+    #[pyo3(signature = (name, took_ms, own_ms, inside))]
+    fn add_time(
+        &self,
+        name: &Bound<'_, PyAny>,
+        took_ms: f64,
+        own_ms: f64,
+        inside: Option<Text>,
+    ) -> PyResult<()> {
+        let ns = |ms: f64| (ms.max(0.0) * 1e6).round();
+        let inside = inside.map(|inside| Name::of(&inside.0));
+        self.phases.with(name, Timed::new, |timed| {
+            timed.times.add(ns(took_ms));
+            timed.add_own(ns(took_ms) as u64, ns(own_ms) as u64, inside);
+        })
+    }
+
+    /// How the last run of the phase `name` went: milliseconds; `None` if there was none.
+    fn last_ms(&self, name: Text) -> Option<f64> {
+        let summary = self.phases.find(Name::of(&name.0))?.times.summary();
+        (summary.count() > 0).then(|| summary.last() / 1e6)
+    }
+
+    /// Everything so far, as the JSON of a report.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        let report = py.detach(|| {
+            let phases = self.phases.all().into_iter().filter_map(|timed| {
+                let times = timed.times.summary();
+                let inside = timed.mostly_inside(times.sum()).map(|name| name.text().to_owned());
+                let timing = Timing::of(&times, timed.own_ns() as f64, inside);
+                (timing.count > 0).then(|| (timed.name.text().to_owned(), timing))
+            });
+            let numbers = self.numbers.all().into_iter().filter_map(|recorded| {
+                let not_finite = recorded.not_finite.load(Ordering::Relaxed);
+                let values = Values::of(&recorded.values.summary(), not_finite);
+                (values.count + not_finite > 0).then(|| (recorded.name.text().to_owned(), values))
+            });
+            RunReport::of(phases.collect(), numbers.collect())
+        });
+        written(serde_json::to_string(&report))
+    }
+
+    /// Forgets everything.
+    fn forget(&self) {
+        self.phases.all().iter().for_each(|timed| timed.clear());
+        for recorded in self.numbers.all() {
+            recorded.values.clear();
+            recorded.not_finite.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The exception for a value that is no number, naming it.
+#[cold]
+fn no_number(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
+    let py = value.py();
+    let told = value.repr().map_or_else(|_| "<unprintable>".to_owned(), |text| text.to_string());
+    let told: String = told.chars().take(80).collect();
+    let kind = value.get_type();
+    let kind = kind.name().map_or_else(|_| "object".to_owned(), |kind| kind.to_string());
+    let name = name.to_string();
+    if error.is_instance_of::<PyTypeError>(py) {
+        PyTypeError::new_err(format!("record({name:?}) needs a number, not {told} ({kind})"))
+    } else if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) {
+        PyValueError::new_err(format!("record({name:?}): {told} ({kind}) is too large for a float"))
+    } else {
+        error.clone_ref(py)
+    }
+}
