@@ -85,6 +85,11 @@ impl Client {
     /// interpreter is one we cannot read.
     pub fn open(options: Options, host: Host) -> Result<Self, Error> {
         fork::watch();
+        if host.python.is_none() && options.cpu.is_some_and(|cpu| cpu.native) {
+            // Its stacks are native only: the first sample needs the list of
+            // libraries, which a Python program gets while it runs.
+            crate::native::refresh();
+        }
         let registry = registry();
         let mut running = lock(&registry.running);
         let is_first = running.as_ref().is_none_or(|running| running.thread.is_finished());

@@ -85,7 +85,7 @@ impl<F> Spanned<F> {
             Some((name, meter)) => {
                 // It moves between threads, so it has a track of its own.
                 let task = Task::new(new_task(), name.text());
-                let around = Parent::Is(innermost());
+                let around = Parent::Is(spans::current());
                 let open = spans::begin(name, attributes, around, Some(&task));
                 State::Begun(Box::new(Begun { open, meter, running_ns: 0 }))
             }
@@ -131,13 +131,6 @@ impl Drop for Step<'_> {
             *self.running_ns += spans::end(part, &Ended::default());
         }
     }
-}
-
-/// The innermost open span of this thread.
-fn innermost() -> SpanRef {
-    let span = spans::enter(SpanRef::default());
-    spans::enter(span);
-    span
 }
 
 fn new_task() -> u64 {

@@ -172,14 +172,36 @@ impl fmt::Display for Report {
         for (name, summary) in &self.metrics {
             writeln!(
                 out,
-                "{name:width$}  {:>9}  {:>8.4}  {:>8.4}  {:>8.4}  {:>8.4}",
+                "{name:width$}  {:>9}  {:>8}  {:>8}  {:>8}  {:>8}",
                 count(summary.count()),
-                summary.mean(),
-                summary.min(),
-                summary.max(),
-                summary.last(),
+                number(summary.mean()),
+                number(summary.min()),
+                number(summary.max()),
+                number(summary.last()),
             )?;
         }
         Ok(())
+    }
+}
+
+/// A number in eight columns, with as many digits as mean something.
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e8 || (size > 0.0 && size < 1e-3) => format!("{value:.2e}"),
+        size if size >= 1e4 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_of_every_size_fit_a_column() {
+        for value in [0.0, 1e-9, 0.0123, 1.5, 123.456, 98765.4, 1.5e7, -4.2e12] {
+            assert!(number(value).len() <= 9, "{}", number(value));
+        }
     }
 }

@@ -19,11 +19,11 @@ type Line = (u64, f64);
 #[inline(never)]
 fn parse(batch: u64) -> Vec<Line> {
     let mut state = batch.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let lines = (0..60_000).map(|_| {
+    let lines = (0..120_000).map(|_| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state % 1000, (state >> 40) as f64 / 1e3)
+        (state % 1000, (state >> 44) as f64 / 1e4)
     });
     lines.collect()
 }
@@ -84,13 +84,13 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn main() -> Result<(), Box<dyn Error>> {
     let recorder = tachograph::record("rust_job.tacho")?;
     tachograph::set_profiling(true);
-    let slowest = tachograph::metric("slowest user, s");
+    let slowest = tachograph::metric("slowest user, ms");
 
     thread::scope(|scope| {
         for worker in 0..2 {
             let slowest = &slowest;
             scope.spawn(move || {
-                for number in 0..60 {
+                for number in 0..400 {
                     slowest.record(batch(worker * 1000 + number));
                 }
             });

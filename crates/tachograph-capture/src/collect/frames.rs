@@ -24,6 +24,8 @@ const CACHE_LIMIT: usize = 1 << 18;
 const GONE: &str = "<code that is gone>";
 /// A word in place of the stack of a thread that runs no Python.
 pub(crate) const NO_PYTHON: &str = "<no Python frames>";
+/// The same in a program without Python.
+const NO_FRAMES: &str = "<no frames>";
 
 /// Names frames and remembers them.
 pub(crate) struct Frames {
@@ -116,7 +118,7 @@ impl Frames {
 
     /// The stack of a thread that runs no Python and has no native frames.
     pub(crate) fn without_python(&mut self, tables: &mut Interner) -> StackId {
-        let label = tables.label(NO_PYTHON);
+        let label = tables.label(if self.interpreter.is_some() { NO_PYTHON } else { NO_FRAMES });
         tables.stack(None, label)
     }
 

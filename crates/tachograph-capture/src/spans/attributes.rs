@@ -36,14 +36,21 @@ const FLOAT: u8 = 4;
 const TEXT: u8 = 5;
 
 impl Attributes {
+    /// None at all.
+    pub const NONE: Self = Self { packed: None };
+
     /// Packs `attributes`.
     pub fn of<'a>(attributes: impl IntoIterator<Item = (Name, AttributeValue<'a>)>) -> Self {
-        let mut bytes = Vec::with_capacity(64);
-        for (name, value) in attributes {
-            bytes.extend_from_slice(&name.number().to_le_bytes());
-            pack(&mut bytes, value);
+        let mut attributes = attributes.into_iter().peekable();
+        if attributes.peek().is_none() {
+            return Self::default();
         }
-        Self { packed: (!bytes.is_empty()).then(|| bytes.into()) }
+        let mut packer = Packer::new();
+        for (name, value) in attributes {
+            packer.add(&name.number().to_le_bytes());
+            packer.pack(value);
+        }
+        Self { packed: Some(packer.bytes().into()) }
     }
 
     /// Whether there are none.
@@ -65,24 +72,64 @@ impl PartialEq for Attributes {
     }
 }
 
-fn pack(bytes: &mut Vec<u8>, value: AttributeValue<'_>) {
-    match value {
-        AttributeValue::None => bytes.push(NONE),
-        AttributeValue::Bool(value) => bytes.push(if value { TRUE } else { FALSE }),
-        AttributeValue::Int(value) => {
-            bytes.push(INT);
-            bytes.extend_from_slice(&value.to_le_bytes());
+/// Bytes on the stack; in the heap only if there are many.
+struct Packer {
+    near: [u8; Self::NEAR],
+    length: usize,
+    far: Vec<u8>,
+}
+
+impl Packer {
+    const NEAR: usize = 192;
+
+    fn new() -> Self {
+        Self { near: [0; Self::NEAR], length: 0, far: Vec::new() }
+    }
+
+    #[inline]
+    fn add(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if self.far.is_empty()
+            && let Some(place) = self.near.get_mut(self.length..end)
+        {
+            place.copy_from_slice(bytes);
+            self.length = end;
+            return;
         }
-        AttributeValue::Float(value) => {
-            bytes.push(FLOAT);
-            bytes.extend_from_slice(&value.to_le_bytes());
+        if self.far.is_empty() {
+            self.far.extend_from_slice(self.near.get(..self.length).unwrap_or_default());
         }
-        AttributeValue::Text(text) => {
-            let end = text.floor_char_boundary(TEXT_LIMIT);
-            let text = text.get(..end).unwrap_or_default();
-            bytes.push(TEXT);
-            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(text.as_bytes());
+        self.far.extend_from_slice(bytes);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        if self.far.is_empty() {
+            self.near.get(..self.length).unwrap_or_default()
+        } else {
+            &self.far
+        }
+    }
+
+    #[inline]
+    fn pack(&mut self, value: AttributeValue<'_>) {
+        match value {
+            AttributeValue::None => self.add(&[NONE]),
+            AttributeValue::Bool(value) => self.add(&[if value { TRUE } else { FALSE }]),
+            AttributeValue::Int(value) => {
+                self.add(&[INT]);
+                self.add(&value.to_le_bytes());
+            }
+            AttributeValue::Float(value) => {
+                self.add(&[FLOAT]);
+                self.add(&value.to_le_bytes());
+            }
+            AttributeValue::Text(text) => {
+                let end = text.floor_char_boundary(TEXT_LIMIT);
+                let text = text.get(..end).unwrap_or_default();
+                self.add(&[TEXT]);
+                self.add(&(text.len() as u32).to_le_bytes());
+                self.add(text.as_bytes());
+            }
         }
     }
 }
