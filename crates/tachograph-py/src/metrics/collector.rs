@@ -87,13 +87,14 @@ impl Collector {
     }
 
     /// A phase that runs from now on until it is stopped.
+    #[pyo3(name = "_start_phase")]
     fn start_phase(&self, name: &Bound<'_, PyAny>) -> PyResult<Phase> {
         let py = name.py();
         self.phases.with(name, Timed::new, |timed| Phase::started(py, self.id, timed.clone()))
     }
 
     /// Adds a phase that was timed elsewhere, in milliseconds.
-    #[pyo3(signature = (name, took_ms, own_ms, inside))]
+    #[pyo3(name = "_add_time", signature = (name, took_ms, own_ms, inside))]
     fn add_time(
         &self,
         name: &Bound<'_, PyAny>,
@@ -109,13 +110,16 @@ impl Collector {
         })
     }
 
-    /// How the last run of the phase `name` went: milliseconds; `None` if there was none.
-    fn last_ms(&self, name: Text) -> Option<f64> {
-        let summary = self.phases.find(Name::of(&name.0))?.times.summary();
-        (summary.count() > 0).then(|| summary.last() / 1e6)
+    /// How often the phase `name` ran, and how long the last time, in milliseconds.
+    #[pyo3(name = "_last")]
+    fn last(&self, name: Text) -> (u64, f64) {
+        let timed = self.phases.find(Name::of(&name.0));
+        let summary = timed.map(|timed| timed.times.summary()).unwrap_or_default();
+        (summary.count(), summary.last() / 1e6)
     }
 
     /// Everything so far, as the JSON of a report.
+    #[pyo3(name = "_report")]
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = py.detach(|| {
             let phases = self.phases.all().into_iter().filter_map(|timed| {
@@ -135,6 +139,7 @@ impl Collector {
     }
 
     /// Forgets everything.
+    #[pyo3(name = "_forget")]
     fn forget(&self) {
         self.phases.all().iter().for_each(|timed| timed.clear());
         for recorded in self.numbers.all() {
