@@ -34,12 +34,22 @@ from .exceptions import RecordingError, TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import decorators, exceptions, output
+    from . import decorators, exceptions, output, profiler
     from ._data.aggregated import AggregatedProfile
     from ._data.model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
     from ._data.profile import Profile
     from ._data.recording import Recording, open
-    from ._data.rows import FunctionRow, LineRow, Note, Place, TaskRow, ThreadRow
+    from ._data.rows import (
+        FunctionRow,
+        LineRow,
+        MetricRow,
+        Note,
+        Place,
+        RecordedSpan,
+        SpanRow,
+        TaskRow,
+        ThreadRow,
+    )
     from ._data.samples import Frame, Sample
     from ._doors.decorator import profile
     from ._doors.record import record
@@ -53,12 +63,15 @@ else:
             "FunctionRow": "_data.rows",
             "LineRow": "_data.rows",
             "NativeFrame": "_data.model",
+            "MetricRow": "_data.rows",
             "Note": "_data.rows",
             "Place": "_data.rows",
             "Profile": "_data.profile",
             "ProfilerStats": "_data.model",
+            "RecordedSpan": "_data.rows",
             "Recording": "_data.recording",
             "Sample": "_data.samples",
+            "SpanRow": "_data.rows",
             "StackTrace": "_data.model",
             "TaskRow": "_data.rows",
             "ThreadRow": "_data.rows",
@@ -66,7 +79,7 @@ else:
             "profile": "_doors.decorator",
             "record": "_doors.record",
         },
-        ("decorators", "output"),
+        ("decorators", "output", "profiler"),
     )
 
 # The compiled half is always there: without it the import has failed above.
@@ -78,15 +91,18 @@ __all__ = [
     "Frame",
     "FunctionRow",
     "LineRow",
+    "MetricRow",
     "NativeFrame",
     "Note",
     "Place",
     "Profile",
     "Profiler",
     "ProfilerStats",
+    "RecordedSpan",
     "Recording",
     "RecordingError",
     "Sample",
+    "SpanRow",
     "StackTrace",
     "TachographError",
     "TaskRow",
@@ -102,6 +118,7 @@ __all__ = [
     "open",
     "output",
     "profile",
+    "profiler",
     "record",
     "register_thread",
     "set_native_unwinding",
