@@ -73,7 +73,9 @@ pub(crate) fn from_capture(error: capture::Error) -> PyErr {
 pub(crate) fn from_profile(error: profile::Error) -> PyErr {
     match &error {
         profile::Error::Write { source, .. } => os_error(&error, source),
-        profile::Error::UnknownFormat { .. } => PyValueError::new_err(told(&error)),
+        profile::Error::UnknownFormat { .. } | profile::Error::NoSuchSpan { .. } => {
+            PyValueError::new_err(told(&error))
+        }
         _ => ours::RecordingError::new_err(told(&error)),
     }
 }

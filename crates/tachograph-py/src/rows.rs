@@ -1,7 +1,9 @@
 //! Rows of answers as tuples; Python gives their fields names.
 
+use pyo3::prelude::*;
+
 use tachograph_profile::analyze;
-use tachograph_profile::{FrameKind, Profile};
+use tachograph_profile::{FrameKind, Profile, Span, TrackId, TrackKind, Value};
 
 /// `(function, file, line, kind, own, self_weight, total_weight)`.
 pub(crate) type FunctionRow = (String, String, u32, &'static str, bool, u64, u64);
@@ -20,6 +22,35 @@ pub(crate) type PlaceRow = (String, String, u32);
 
 /// `(time_ns, warning, text)`.
 pub(crate) type NoteRow = (u64, bool, String);
+
+/// `((name, path, parent, depth), (count, failed, open), (total_ns, self_ns, mean_ns,
+/// p50_ns, p95_ns, max_ns, suspended_ns, cpu_ns), functions)`.
+pub(crate) type SpanRow = (
+    (String, String, Option<usize>, usize),
+    (u64, u64, u64),
+    (u64, u64, u64, u64, u64, u64, u64, u64),
+    Vec<FunctionRow>,
+);
+
+/// `(name, start_ns, end_ns, thread, task, parent, failed, suspended_ns, attributes)`;
+/// the parent is a position among all spans.
+pub(crate) type TimelineRow =
+    (String, u64, Option<u64>, String, Option<String>, Option<usize>, bool, u64, Vec<Attribute>);
+
+/// `(name, count, mean, min, max, last)`.
+pub(crate) type MetricRow = (String, u64, f64, f64, f64, f64);
+
+/// `(name, value)`.
+type Attribute = (String, Option<Scalar>);
+
+/// A value that Python has a type of its own for.
+#[derive(IntoPyObject)]
+pub(crate) enum Scalar {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
 
 /// One function.
 pub(crate) fn function(row: analyze::FunctionRow) -> FunctionRow {
@@ -75,5 +106,73 @@ fn kind_name(kind: FrameKind) -> &'static str {
         FrameKind::Native => "native",
         FrameKind::Kernel => "kernel",
         FrameKind::Label => "label",
+    }
+}
+
+/// All spans of one name.
+pub(crate) fn span(row: analyze::SpanRow) -> SpanRow {
+    (
+        (row.name, row.path, row.parent, row.depth),
+        (row.count, row.failed, row.open),
+        (
+            row.total_ns,
+            row.self_ns,
+            row.mean_ns,
+            row.p50_ns,
+            row.p95_ns,
+            row.max_ns,
+            row.suspended_ns,
+            row.cpu_ns,
+        ),
+        row.functions.into_iter().map(function).collect(),
+    )
+}
+
+/// All values of one metric.
+pub(crate) fn metric(row: analyze::MetricRow) -> MetricRow {
+    (row.name, row.count, row.mean, row.min, row.max, row.last)
+}
+
+/// Every span, in the order they began.
+pub(crate) fn timeline(profile: &Profile) -> Vec<TimelineRow> {
+    profile.spans.iter().map(|span| timeline_row(profile, span)).collect()
+}
+
+fn timeline_row(profile: &Profile, span: &Span) -> TimelineRow {
+    let track = profile.tables.tracks.get(span.track.index());
+    let is_task = track.is_some_and(|track| track.kind == TrackKind::Task);
+    let task = is_task.then(|| track_name(profile, span.track));
+    let thread = track.filter(|_| is_task).and_then(|track| track.parent).unwrap_or(span.track);
+    (
+        profile.text(span.name).to_owned(),
+        span.start.0,
+        span.end.map(|end| end.0),
+        track_name(profile, thread),
+        task,
+        span.parent.map(|parent| parent.index()),
+        span.failed,
+        span.suspended_ns,
+        span.attributes
+            .iter()
+            .map(|(name, value)| (profile.text(*name).to_owned(), scalar(profile, value)))
+            .collect(),
+    )
+}
+
+fn scalar(profile: &Profile, value: &Value) -> Option<Scalar> {
+    Some(match value {
+        Value::None => return None,
+        Value::Bool(value) => Scalar::Bool(*value),
+        Value::Int(value) => Scalar::Int(*value),
+        Value::Float(value) => Scalar::Float(*value),
+        Value::Text(text) => Scalar::Text(profile.text(*text).to_owned()),
+    })
+}
+
+fn track_name(profile: &Profile, track: TrackId) -> String {
+    let Some(row) = profile.tables.tracks.get(track.index()) else { return String::new() };
+    match profile.text(row.name) {
+        "" => format!("Thread-{}", row.os_id),
+        name => name.to_owned(),
     }
 }

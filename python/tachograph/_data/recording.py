@@ -10,13 +10,23 @@ from ..exceptions import TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
     from typing import Any
 
     from .._doors.window import Window
     from .._types import Format, Measure
     from .profile import Profile
-    from .rows import FunctionRow, LineRow, Note, TaskRow, ThreadRow
+    from .rows import (
+        FunctionRow,
+        LineRow,
+        MetricRow,
+        Note,
+        RecordedSpan,
+        SpanRow,
+        TaskRow,
+        ThreadRow,
+    )
 
 __all__ = ["Recording", "open"]
 
@@ -176,6 +186,77 @@ class Recording:
         from .rows import TaskRow
 
         return [TaskRow(*row) for row in self._native.tasks()]
+
+    def spans(self) -> list[SpanRow]:
+        """Return what the spans of each name amount to, with the functions they ran.
+
+        A row comes before those inside it, so printing ``"  " * row.depth``
+        before each name shows the tree.
+        """
+        from .rows import FunctionRow, SpanRow
+
+        rows = self._native.spans()
+        paths = [place[1] for place, *_ in rows]
+        return [
+            SpanRow(
+                name,
+                path,
+                None if parent is None else paths[parent],
+                depth,
+                *counts,
+                *times,
+                tuple(FunctionRow(*function) for function in functions),
+            )
+            for (name, path, parent, depth), counts, times, functions in rows
+        ]
+
+    def timeline(self) -> Iterator[RecordedSpan]:
+        """Iterate over every single span, in the order they began."""
+        from .rows import RecordedSpan
+
+        made: list[RecordedSpan] = []
+        for name, start, end, thread, task, parent, failed, suspended, given in (
+            self._native.timeline()
+        ):
+            span = RecordedSpan(
+                name,
+                start / 1e9,
+                None if end is None else end / 1e9,
+                thread,
+                task,
+                None if parent is None else made[parent],
+                failed,
+                suspended / 1e9,
+                dict(given),
+            )
+            made.append(span)
+            yield span
+
+    def metrics(self) -> list[MetricRow]:
+        """Return what the recorded values of each metric amount to."""
+        from .rows import MetricRow
+
+        return [MetricRow(*row) for row in self._native.metrics()]
+
+    def within(self, span: str) -> Recording:
+        """Return the part inside the spans of one name.
+
+        It holds the samples that were taken while such a span was open, on its
+        thread or in its asyncio task, and those of the spans that began inside
+        it. Times keep counting from the start of the recording.
+
+        Args:
+            span: A name, or a path: ``"epoch/forward"`` means the spans called
+                ``forward`` with one called ``epoch`` around them, at any distance.
+
+        Raises:
+            ValueError: No span is called so; the message lists those there are.
+
+        Example:
+            >>> recording.within("forward").functions()[0].function
+            >>> recording.within("forward").save("forward.svg")
+        """
+        return Recording._of(self._native.within(span))
 
     def between(self, start: float, end: float) -> Recording:
         """Return the part from ``start`` up to ``end``, in seconds since the start.
