@@ -168,6 +168,22 @@ pub(crate) fn set_current(span: u64) {
     OWN.with(|own| own.current.set(span));
 }
 
+/// Makes `span` the innermost one; returns the one that was.
+#[inline]
+pub(crate) fn replace_current(span: u64) -> u64 {
+    OWN.with(|own| own.current.replace(span))
+}
+
+/// Makes `outer` the innermost one if that is `span`.
+#[inline]
+pub(crate) fn leave_current(span: u64, outer: u64) {
+    OWN.with(|own| {
+        if own.current.get() == span {
+            own.current.set(outer);
+        }
+    });
+}
+
 /// A random number, the next of this thread.
 #[inline]
 pub(crate) fn dice() -> u32 {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::attributes::Attributes;
 use super::events::Event;
+use super::lane::Lane;
 use super::meter::Meter;
 use super::names::Name;
-use super::timeline::{Entry, Timing};
+use super::timeline::Timing;
 use super::{clock, lane, state};
 
 /// A span by its number; the default is none.
@@ -113,56 +114,111 @@ pub struct Ended<'a> {
 /// Begins a span on this thread.
 #[inline]
 pub fn begin(name: Name, attributes: Attributes, parent: Parent, task: Option<&Task>) -> Open {
-    let Some(lane) = lane::own() else { return nowhere(name) };
-    let span = lane::new_span(lane);
-    let (parent, is_innermost) = match parent {
-        Parent::OfThread => (lane::current(), true),
-        Parent::Is(parent) => (parent.0, false),
-    };
-    if is_innermost {
-        lane::set_current(span);
-    }
-    let start_ns = clock::now_ns();
-    let is_recorded = state::is_recording() && {
-        let (task, attributes) = (task.map(|task| Arc::clone(&task.0)), attributes.clone());
-        let event = Event::Begin { span, parent, name, time: start_ns, task, attributes };
-        lane.content().pending.push(event)
-    };
-    Open { span, parent, name, start_ns, is_innermost, is_recorded, attributes }
+    let mut open = Open::closed(name);
+    open.attributes = attributes;
+    open.begin(parent, task);
+    open
 }
 
 /// Ends a span; returns how long it took.
 #[inline]
-pub fn end(open: Open, ended: &Ended<'_>) -> u64 {
-    let now = clock::now_ns();
-    let duration_ns = now.saturating_sub(open.start_ns);
-    // Another thread may end it, or a generator out of turn.
-    if open.is_innermost && lane::current() == open.span {
-        lane::set_current(open.parent);
+pub fn end(mut open: Open, ended: &Ended<'_>) -> u64 {
+    open.end(ended)
+}
+
+impl Open {
+    /// A span that has not begun, for a place where many will follow each
+    /// other. Moving a span that was just begun costs as much as a clock.
+    pub const fn closed(name: Name) -> Self {
+        Self {
+            span: 0,
+            parent: 0,
+            name,
+            start_ns: 0,
+            is_innermost: false,
+            is_recorded: false,
+            attributes: Attributes::NONE,
+        }
     }
-    if !open.is_recorded && ended.meter.is_none() && ended.timing.is_none() {
-        return duration_ns;
+
+    /// Gives it another name and attributes, before it begins.
+    #[inline]
+    pub fn set(&mut self, name: Name, attributes: Attributes) {
+        self.name = name;
+        self.attributes = attributes;
     }
-    let Some(lane) = lane::own() else { return duration_ns };
-    let mut content = lane.content();
-    if let Some(meter) = ended.meter {
-        content.shards.add(meter, ended.value.unwrap_or(duration_ns as f64), now);
+
+    /// Begins it, in its place.
+    #[inline]
+    pub fn begin(&mut self, parent: Parent, task: Option<&Task>) {
+        let Some(lane) = lane::own() else { return self.begin_nowhere() };
+        let span = lane::new_span(lane);
+        self.span = span;
+        match parent {
+            Parent::OfThread => {
+                self.parent = lane::replace_current(span);
+                self.is_innermost = true;
+            }
+            Parent::Is(parent) => {
+                self.parent = parent.0;
+                self.is_innermost = false;
+            }
+        }
+        self.start_ns = clock::now_ns();
+        self.is_recorded = state::is_recording() && self.tell_begin(lane, task);
     }
-    if open.is_recorded {
-        let (failed, suspended_ns) = (ended.failed, ended.suspended_ns);
-        content.pending.push_end(Event::End { span: open.span, time: now, failed, suspended_ns });
+
+    /// A span on a thread that is being torn down: it has a duration, no more.
+    #[cold]
+    fn begin_nowhere(&mut self) {
+        (self.span, self.parent) = (0, 0);
+        (self.is_innermost, self.is_recorded) = (false, false);
+        self.start_ns = clock::now_ns();
     }
-    if let Some(timing) = ended.timing {
-        content.ring.push(Entry {
-            name: open.name,
-            end_ns: now,
-            duration_ns,
-            failed: ended.failed,
-            timing: timing.clone(),
-            attributes: open.attributes,
-        });
+
+    fn tell_begin(&self, lane: &Lane, task: Option<&Task>) -> bool {
+        lane.content().pending.push(Event::Begin {
+            span: self.span,
+            parent: self.parent,
+            name: self.name,
+            time: self.start_ns,
+            task: task.map(|task| Arc::clone(&task.0)),
+            attributes: self.attributes.clone(),
+        })
     }
-    duration_ns
+
+    /// Ends it; returns how long it took. Its attributes go with it.
+    #[inline]
+    pub fn end(&mut self, ended: &Ended<'_>) -> u64 {
+        let now = clock::now_ns();
+        let duration_ns = now.saturating_sub(self.start_ns);
+        // Another thread may end it, or a generator out of turn.
+        if self.is_innermost {
+            lane::leave_current(self.span, self.parent);
+        }
+        if !self.is_recorded && ended.meter.is_none() && ended.timing.is_none() {
+            return duration_ns;
+        }
+        let Some(lane) = lane::own() else { return duration_ns };
+        let mut content = lane.content();
+        if let Some(meter) = ended.meter {
+            content.shards.add(meter, ended.value.unwrap_or(duration_ns as f64), now);
+        }
+        if self.is_recorded {
+            let (span, failed, suspended_ns) = (self.span, ended.failed, ended.suspended_ns);
+            content.pending.push_end(Event::End { span, time: now, failed, suspended_ns });
+        }
+        if let Some(timing) = ended.timing {
+            let entry = content.ring.next(self.name);
+            entry.name = self.name;
+            entry.end_ns = now;
+            entry.duration_ns = duration_ns;
+            entry.failed = ended.failed;
+            entry.timing.clone_from(timing);
+            entry.attributes = std::mem::take(&mut self.attributes);
+        }
+        duration_ns
+    }
 }
 
 /// The innermost open span of this thread.
@@ -188,20 +244,6 @@ pub fn point(name: Name, value: f64) {
     if let Some(lane) = lane::own() {
         let time = clock::now_ns();
         lane.content().pending.push(Event::Point { name, time, value });
-    }
-}
-
-/// A span on a thread that is being torn down: it has a duration, no more.
-#[cold]
-fn nowhere(name: Name) -> Open {
-    Open {
-        span: 0,
-        parent: 0,
-        name,
-        start_ns: clock::now_ns(),
-        is_innermost: false,
-        is_recorded: false,
-        attributes: Attributes::default(),
     }
 }
 

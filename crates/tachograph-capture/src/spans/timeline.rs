@@ -46,30 +46,35 @@ pub(crate) struct Ring {
     entries: Vec<Entry>,
     /// The oldest, once there are as many as are kept.
     oldest: usize,
+    /// Where entries go when none are kept.
+    unkept: Option<Entry>,
 }
 
 impl Ring {
-    /// Adds an entry; the oldest makes room.
+    /// The place of the next entry, to be filled in: that of the oldest, once
+    /// there are as many as are kept.
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub(crate) fn next(&mut self, name: Name) -> &mut Entry {
+        let at = self.oldest;
         let full = self.entries.len() >= CAPACITY.load(Ordering::Relaxed);
-        match self.entries.get_mut(self.oldest) {
-            Some(oldest) if full => {
-                *oldest = entry;
-                self.oldest += 1;
-                if self.oldest == self.entries.len() {
-                    self.oldest = 0;
-                }
-            }
-            _ if full => {}
-            _ => self.grow(entry),
+        if !full || at >= self.entries.len() {
+            return self.grow(name, full);
         }
+        self.oldest = if at + 1 == self.entries.len() { 0 } else { at + 1 };
+        &mut self.entries[at]
     }
 
     #[cold]
-    fn grow(&mut self, entry: Entry) {
+    fn grow(&mut self, name: Name, full: bool) -> &mut Entry {
+        let (timing, attributes) = (Timing::default(), Attributes::default());
+        let entry = Entry { name, end_ns: 0, duration_ns: 0, failed: false, timing, attributes };
         self.straighten();
+        if full {
+            return self.unkept.insert(entry);
+        }
+        let at = self.entries.len();
         self.entries.push(entry);
+        &mut self.entries[at]
     }
 
     /// Puts the oldest first.
@@ -121,10 +126,8 @@ pub fn set_timeline_capacity(entries: usize) {
 mod tests {
     use super::*;
 
-    fn entry(end_ns: u64) -> Entry {
-        let (name, timing) = (Name::of("timeline"), Timing::default());
-        let attributes = Attributes::default();
-        Entry { name, end_ns, duration_ns: 1, failed: false, timing, attributes }
+    fn push(ring: &mut Ring, end_ns: u64) {
+        ring.next(Name::of("timeline")).end_ns = end_ns;
     }
 
     fn ends(ring: &mut Ring) -> Vec<u64> {
@@ -136,7 +139,7 @@ mod tests {
     fn the_latest_entries_are_kept_in_their_order() {
         let mut ring = Ring::default();
         let last = DEFAULT_CAPACITY as u64 + 10;
-        (0..last).for_each(|time| ring.push(entry(time)));
+        (0..last).for_each(|time| push(&mut ring, time));
 
         let kept = ends(&mut ring);
         assert_eq!(kept.len(), DEFAULT_CAPACITY);
@@ -144,7 +147,7 @@ mod tests {
 
         ring.keep(3);
         assert_eq!(ends(&mut ring), [last - 3, last - 2, last - 1]);
-        ring.push(entry(last));
+        push(&mut ring, last);
         assert_eq!(ends(&mut ring).len(), 4);
     }
 }

@@ -68,9 +68,17 @@ impl Histogram {
         }
         let index = value.to_bits() >> REST_BITS;
         let (key, cut) = ((index >> CUT_BITS) as u16, index as usize % CUTS);
-        let place = match self.octaves.get(self.latest) {
-            Some(octave) if octave.key == key => self.latest,
-            _ => self.place(key),
+        // Values that follow each other are mostly near each other.
+        let is_at = |place: usize| self.octaves.get(place).is_some_and(|near| near.key == key);
+        let latest = self.latest;
+        let place = if is_at(latest) {
+            latest
+        } else if is_at(latest + 1) {
+            latest + 1
+        } else if is_at(latest.wrapping_sub(1)) {
+            latest - 1
+        } else {
+            self.place(key)
         };
         self.latest = place;
         if let Some(count) =

@@ -10,7 +10,7 @@ use pyo3::{IntoPyObjectExt, ffi};
 use super::guarded::Guarded;
 use super::interpreter::{Method, heap_type, new_object};
 use super::pool;
-use crate::spans::{Entered, SpanState};
+use crate::spans::{SpanState, place_here, set_current};
 
 /// A span block, laid out as the interpreter wants its objects.
 #[repr(C)]
@@ -115,10 +115,10 @@ unsafe extern "C" fn enter(
     let py = unsafe { Python::assume_attached() };
     // SAFETY: our method is only ever bound to span blocks; the caller holds it.
     let block = unsafe { block_of(object) };
-    if let Some((key, attributes)) = block.state.with(py, |state| (state.key(), state.attributes()))
-    {
-        let entered = Entered::now(py, key, attributes);
-        block.state.with(py, |state| state.push(entered));
+    let place = place_here(py);
+    let entered = block.state.with(py, |state| state.enter(place.as_ref()));
+    if let Some(span) = entered.flatten() {
+        set_current(py, span);
     }
     // SAFETY: the block is alive.
     unsafe { ffi::Py_INCREF(object) };
@@ -145,12 +145,11 @@ unsafe extern "C" fn exit(
         }
         _ => false,
     };
-    let Some((Some(entered), key)) = block.state.with(py, |state| (state.pop(), state.key()))
-    else {
-        return not_entered(py, block);
-    };
-    let took = entered.left(py, key, failed);
-    block.state.with(py, |state| state.took(took));
+    match block.state.with(py, |state| state.leave(failed)) {
+        Some(Ok(None)) => {}
+        Some(Ok(Some(left))) => left.tell(py),
+        Some(Err(_)) | None => return not_entered(py, block),
+    }
     if block.is_pooled {
         pool::give_back(py, NonNull::from(block));
     }

@@ -88,11 +88,9 @@ unsafe extern "C" fn timed_vectorcall(
             unsafe { call(function.as_ptr(), arguments) }
         }
         wanted if plan.is_simple() => {
-            let started = plan.begin(py, wanted, Attributes::default());
             // SAFETY: the arguments are those of this call.
-            let result = unsafe { call(function.as_ptr(), arguments) };
-            plan.end(py, started, result.is_null());
-            result
+            let work = || unsafe { call(function.as_ptr(), arguments) };
+            plan.measure(py, wanted, work, |result| result.is_null())
         }
         // SAFETY: the arguments are those of this call.
         wanted => match unsafe { told(py, wanted, plan, function, arguments) } {

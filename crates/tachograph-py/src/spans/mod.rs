@@ -32,5 +32,6 @@ pub(crate) use live::{
 };
 pub(crate) use meter::{Meter, Summary};
 pub(crate) use plan::{Call, Plan};
-pub(crate) use span_state::{Entered, SpanState, is_wanted};
+pub(crate) use span_state::{SpanState, is_wanted, place_here};
+pub(crate) use tasks::set_current;
 pub(crate) use values::packed;

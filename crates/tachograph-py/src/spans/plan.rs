@@ -100,26 +100,35 @@ impl Plan {
     }
 
     /// Begins a call.
-    #[inline]
     pub(crate) fn begin(&self, py: Python<'_>, call: Call, attributes: Attributes) -> Started {
         let begun = Begun::now(py, self.name(), attributes);
         Started { begun, call, reading: self.clock.reading() }
     }
 
-    /// Ends a call of a simple plan.
+    /// Measures `work`, the whole call of a simple plan; it tells whether it failed.
     #[inline]
-    pub(crate) fn end(&self, py: Python<'_>, started: Started, failed: bool) {
+    pub(crate) fn measure<T>(
+        &self,
+        py: Python<'_>,
+        call: Call,
+        work: impl FnOnce() -> T,
+        failed: impl FnOnce(&T) -> bool,
+    ) -> T {
+        let mut begun = Begun::not_yet(self.name());
+        begun.begin_here(py);
+        let result = work();
         let ended = spans::Ended {
-            failed,
-            meter: self.meter_for(started.call),
-            timing: self.timing_for(started.call),
+            failed: failed(&result),
+            meter: self.meter_for(call),
+            timing: self.timing_for(call),
             ..spans::Ended::default()
         };
-        started.begun.end(py, &ended);
+        begun.end_here(py, &ended);
+        result
     }
 
     /// Ends a call and tells who wants to know.
-    pub(super) fn finish(&self, py: Python<'_>, started: Started, went: Went) -> PyResult<u64> {
+    pub(super) fn finish(&self, py: Python<'_>, mut started: Started, went: Went) -> PyResult<u64> {
         let counted = went.counted_ns.or_else(|| self.clock.since(started.reading));
         let ended = spans::Ended {
             failed: went.failed,
@@ -128,7 +137,7 @@ impl Plan {
             value: counted.map(|ns| ns as f64),
             timing: self.timing_for(started.call),
         };
-        let wall_ns = started.begun.end(py, &ended);
+        let wall_ns = started.begun.end_here(py, &ended);
         let duration_ns = counted.unwrap_or(wall_ns);
         if let Some(after) = &self.after {
             let ended = Ended {
@@ -178,6 +187,7 @@ impl Plan {
         }
     }
 
+    #[inline]
     fn meter_for(&self, call: Call) -> Option<&spans::Meter> {
         match call {
             Call::Unseen | Call::Recorded => None,
@@ -186,6 +196,7 @@ impl Plan {
         }
     }
 
+    #[inline]
     fn timing_for(&self, call: Call) -> Option<&Timing> {
         self.timing.as_ref().filter(|_| call == Call::Reported)
     }

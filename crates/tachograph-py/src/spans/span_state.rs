@@ -4,36 +4,55 @@ use pyo3::prelude::*;
 
 use tachograph_capture::spans::{self, Attributes, Ended, Timing};
 
-use super::begun::Begun;
+use super::begun::{Begun, Left};
 use super::key::Key;
+use super::tasks::{self, Place};
 
 /// The state of one span block.
 pub(crate) struct SpanState {
     key: &'static Key,
     attributes: Attributes,
-    /// The times it was entered and not yet left, the last one apart.
-    outer: Vec<Entered>,
-    last: Option<Entered>,
+    /// The innermost time it was entered.
+    last: Begun,
+    heard_by: HeardBy,
+    /// The times around that, when it was entered more than once.
+    outer: Vec<(Begun, HeardBy)>,
     elapsed_ns: u64,
 }
 
-/// One time that a block was entered.
-pub(crate) enum Entered {
-    /// Nobody wanted to know.
-    Unseen,
-    /// For an open recording only.
-    Recorded(Begun),
-    /// For the live report, and a recording if one is open.
-    Reported(Begun),
+/// Who hears of a block that was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeardBy {
+    /// It was not entered.
+    NotEntered,
+    /// Nobody.
+    Nobody,
+    /// An open recording.
+    Recording,
+    /// The live report, and a recording if one is open.
+    Report,
 }
 
 /// How a block enters the timeline.
 static AS_BLOCK: Timing = Timing { is_block: true, tags: None };
 
+/// Whether anybody wants to know of spans now.
+#[inline]
+pub(crate) fn is_wanted() -> bool {
+    spans::is_profiling() || spans::is_recording()
+}
+
+/// The place where a block is entered, if contexts matter there.
+#[inline]
+pub(crate) fn place_here(py: Python<'_>) -> Option<Place> {
+    if is_wanted() && tasks::may_run(py) { tasks::place(py) } else { None }
+}
+
 impl SpanState {
     /// A block called `key` that was not entered.
     pub(crate) fn new(key: &'static Key, attributes: Attributes) -> Self {
-        Self { key, attributes, outer: Vec::new(), last: None, elapsed_ns: 0 }
+        let (last, heard_by) = (Begun::not_yet(key.name()), HeardBy::NotEntered);
+        Self { key, attributes, last, heard_by, outer: Vec::new(), elapsed_ns: 0 }
     }
 
     /// Makes it a new block, with the memory of an old one.
@@ -42,12 +61,12 @@ impl SpanState {
         self.key = key;
         self.attributes = attributes;
         self.elapsed_ns = 0;
-        self.last = None;
     }
 
     /// Whether it was entered and not left.
+    #[inline]
     pub(crate) fn is_entered(&self) -> bool {
-        self.last.is_some()
+        self.heard_by != HeardBy::NotEntered
     }
 
     /// What it is called.
@@ -56,71 +75,62 @@ impl SpanState {
         self.key
     }
 
-    /// What was attached to it.
-    #[inline]
-    pub(crate) fn attributes(&self) -> Attributes {
-        self.attributes.clone()
-    }
-
     /// How long it took when it was left last; 0 when nobody measured.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
     }
 
-    /// It was entered.
+    /// It is entered. Gives the span that its task, if there is one, is in now.
     #[inline]
-    pub(crate) fn push(&mut self, entered: Entered) {
-        if let Some(outer) = self.last.replace(entered) {
-            self.outer.push(outer);
+    pub(crate) fn enter(&mut self, place: Option<&Place>) -> Option<spans::SpanRef> {
+        if self.is_entered() {
+            let outer = std::mem::replace(&mut self.last, Begun::not_yet(self.key.name()));
+            self.outer.push((outer, self.heard_by));
         }
-    }
-
-    /// It is left; `None` if it was never entered.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Entered> {
-        let last = self.last.take();
-        if !self.outer.is_empty() {
-            self.last = self.outer.pop();
-        }
-        last
-    }
-
-    /// It took so long.
-    #[inline]
-    pub(crate) fn took(&mut self, elapsed_ns: u64) {
-        self.elapsed_ns = elapsed_ns;
-    }
-}
-
-/// Whether anybody wants to know of spans now.
-#[inline]
-pub(crate) fn is_wanted() -> bool {
-    spans::is_profiling() || spans::is_recording()
-}
-
-impl Entered {
-    /// Enters a block here and now.
-    #[inline]
-    pub(crate) fn now(py: Python<'_>, key: &'static Key, attributes: Attributes) -> Self {
-        if spans::is_profiling() && spans::is_sampled() {
-            Self::Reported(Begun::now(py, key.name(), attributes))
+        self.heard_by = if spans::is_profiling() && spans::is_sampled() {
+            HeardBy::Report
         } else if spans::is_recording() {
-            Self::Recorded(Begun::now(py, key.name(), attributes))
+            HeardBy::Recording
         } else {
-            Self::Unseen
+            HeardBy::Nobody
+        };
+        if self.heard_by == HeardBy::Nobody {
+            return None;
         }
+        self.last.set(self.key.name(), self.attributes.clone());
+        self.last.begin(place);
+        place.map(|_| self.last.span())
     }
 
-    /// Leaves it; returns how long it took.
+    /// It is left. Gives what its task must be told; an error if it was never entered.
     #[inline]
-    pub(crate) fn left(self, py: Python<'_>, key: &'static Key, failed: bool) -> u64 {
-        match self {
-            Self::Unseen => 0,
-            Self::Recorded(begun) => begun.end(py, &Ended { failed, ..Ended::default() }),
-            Self::Reported(begun) => {
-                let (meter, timing) = (Some(key.meter()), Some(&AS_BLOCK));
-                begun.end(py, &Ended { failed, meter, timing, ..Ended::default() })
+    pub(crate) fn leave(&mut self, failed: bool) -> Result<Option<Left>, NotEntered> {
+        let (meter, timing) = match self.heard_by {
+            HeardBy::NotEntered => return Err(NotEntered),
+            HeardBy::Nobody => {
+                self.uncover();
+                return Ok(None);
             }
+            HeardBy::Recording => (None, None),
+            HeardBy::Report => (Some(self.key.meter()), Some(&AS_BLOCK)),
+        };
+        self.elapsed_ns = self.last.close(&Ended { failed, meter, timing, ..Ended::default() });
+        let left = self.last.left();
+        self.uncover();
+        Ok(left)
+    }
+
+    /// The time around the innermost one is the innermost again.
+    #[inline]
+    fn uncover(&mut self) {
+        self.heard_by = HeardBy::NotEntered;
+        if !self.outer.is_empty()
+            && let Some((last, heard_by)) = self.outer.pop()
+        {
+            (self.last, self.heard_by) = (last, heard_by);
         }
     }
 }
+
+/// A block is left that was never entered.
+pub(crate) struct NotEntered;

@@ -26,7 +26,7 @@ static HAS_ASYNCIO: AtomicBool = AtomicBool::new(false);
 static HAS_SWITCHER: AtomicBool = AtomicBool::new(false);
 
 /// A place in a task.
-pub(super) struct Place {
+pub(crate) struct Place {
     /// What the context says; none for a task without spans around it.
     pub(super) before: SpanRef,
     /// The running task, for a recording.
@@ -100,7 +100,7 @@ pub(super) fn current(py: Python<'_>) -> SpanRef {
 }
 
 /// Makes `span` the innermost one of the current context.
-pub(super) fn set_current(py: Python<'_>, span: SpanRef) {
+pub(crate) fn set_current(py: Python<'_>, span: SpanRef) {
     let number = PyInt::new(py, span.to_number());
     // Out of memory: the spans inside get another parent, no more.
     let _ = variable(py)
