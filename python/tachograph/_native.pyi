@@ -26,6 +26,8 @@ __all__ = [
     "__version__",
     "block",
     "bottleneck_table",
+    "calls_clear",
+    "calls_total",
     "capture_native_stack",
     "comparison_table",
     "export_timeline",
@@ -40,6 +42,8 @@ __all__ = [
     "run_comparison",
     "run_report_of",
     "run_table",
+    "signal",
+    "signals",
     "span",
     "timed",
     "timeline",
@@ -291,6 +295,20 @@ def timed(
     before: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any] | None] | None = None,
     after: Callable[[Ended], object] | None = None,
 ) -> Any: ...
+def signal(
+    function: Any,
+    /,
+    *,
+    name: str,
+    tags: tuple[str, ...],
+    before: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any] | None] | None,
+    failed: Callable[[Exception, dict[str, Any], str], object],
+    slow: Callable[[Ended, dict[str, Any]], object],
+    name_of: Callable[[type], str] | None,
+) -> Any: ...
+def signals(enabled: bool, slow_ns: int) -> None: ...
+def calls_total() -> int: ...
+def calls_clear() -> None: ...
 def point(name: str, value: float, /) -> None: ...
 def profiling(on: bool, sample_rate: float) -> None: ...
 def meters() -> dict[str, Summary]: ...

@@ -38,8 +38,9 @@ mod _native {
     use crate::recording::{Recording, format_of};
     #[pymodule_export]
     use crate::spans::{
-        Block, Ended, Meter, Summary, block, export_timeline, meters, meters_clear, point, profiling,
-        timed, timeline, timeline_capacity, timeline_clear,
+        Block, Ended, Meter, Summary, block, calls_clear, calls_total, export_timeline, meters,
+        meters_clear, point, profiling, signal, signals, timed, timeline, timeline_capacity,
+        timeline_clear,
     };
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "its name in Python")]

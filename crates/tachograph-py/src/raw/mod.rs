@@ -8,6 +8,7 @@
 mod guarded;
 mod interpreter;
 mod pool;
+mod signal_call;
 mod span_block;
 mod span_function;
 mod texts;

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use tachograph_capture::spans::Attributes;
 
 use super::interpreter::{ARGUMENTS_OFFSET, Arguments, call, new_object};
+use super::signal_call::{first_argument, handed_on, signal_vectorcall};
 use super::timed_type;
 use crate::spans::{Call, Plan};
 
@@ -43,6 +44,7 @@ pub(crate) fn wrap(function: Bound<'_, PyAny>, plan: Bound<'_, Plan>) -> PyResul
     let kind = timed_type::class(py)?;
     // SAFETY: it is the class of timed functions, and what follows fills the object in.
     let object = unsafe { new_object(py, kind.as_ptr().cast()) }?;
+    let entry = if plan.get().is_signal() { signal_vectorcall } else { timed_vectorcall };
     let inside = Some(Inside { function: function.unbind(), plan: plan.unbind() });
     let timed = object.cast::<TimedCall>().as_ptr();
     // SAFETY: the object was allocated with room for this field.
@@ -52,7 +54,7 @@ pub(crate) fn wrap(function: Bound<'_, PyAny>, plan: Bound<'_, Plan>) -> PyResul
     // SAFETY: the object was allocated with room for this field.
     let place = unsafe { &raw mut (*timed).vectorcall };
     // SAFETY: inside the object.
-    unsafe { place.write(Some(timed_vectorcall)) };
+    unsafe { place.write(Some(entry)) };
     // SAFETY: a new object comes with one reference, which is ours to give.
     Ok(unsafe { Bound::from_owned_ptr(py, object.as_ptr()) }.unbind())
 }
@@ -93,13 +95,7 @@ unsafe extern "C" fn timed_vectorcall(
             plan.measure(py, wanted, work, |result| result.is_null())
         }
         // SAFETY: the arguments are those of this call.
-        wanted => match unsafe { told(py, wanted, plan, function, arguments) } {
-            Ok(result) => result.into_ptr(),
-            Err(error) => {
-                error.restore(py);
-                null_mut()
-            }
-        },
+        wanted => handed_on(py, unsafe { told(py, wanted, plan, function, arguments) }),
     }
 }
 
@@ -108,7 +104,7 @@ unsafe extern "C" fn timed_vectorcall(
 /// # Safety
 ///
 /// `arguments` came from the interpreter and are those of the running call.
-unsafe fn told<'py>(
+pub(super) unsafe fn told<'py>(
     py: Python<'py>,
     wanted: Call,
     plan: &Plan,
@@ -122,7 +118,9 @@ unsafe fn told<'py>(
     } else {
         Attributes::default()
     };
-    let started = plan.begin(py, wanted, attributes);
+    // SAFETY: promised by the caller.
+    let key = plan.key_of_call(|| unsafe { first_argument(py, arguments) });
+    let started = plan.begin(py, wanted, key, attributes);
     // SAFETY: promised by the caller.
     let result = unsafe { call(function.as_ptr(), arguments) };
     // SAFETY: a reference of our own, or null with an exception set.

@@ -46,6 +46,7 @@ pub(crate) fn block(
         timing: None,
         before: None,
         after,
+        signal: None,
         warned: AtomicBool::new(false),
     };
     let attributes = attributes.map(|given| packed_dict(&given)).unwrap_or_default();
@@ -57,7 +58,8 @@ pub(crate) fn block(
 impl Block {
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         let this = slf.get();
-        let started = this.plan.begin(slf.py(), Call::Metered, this.attributes.clone());
+        let started =
+            this.plan.begin(slf.py(), Call::Metered, this.plan.key, this.attributes.clone());
         this.entered.lock().unwrap_or_else(PoisonError::into_inner).push(started);
         slf
     }

@@ -22,7 +22,6 @@ use crate::text::Text;
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
 pub(crate) fn timed<'py>(
-    py: Python<'py>,
     function: Bound<'py, PyAny>,
     name: Text,
     meter: Option<Bound<'py, Meter>>,
@@ -48,8 +47,15 @@ pub(crate) fn timed<'py>(
         timing: timeline.then(|| Timing { is_block: false, tags: kept(&tags) }),
         before,
         after,
+        signal: None,
         warned: AtomicBool::new(false),
     };
+    around(function, plan)
+}
+
+/// `function`, of whatever kind it is, with every call measured as `plan` says.
+pub(super) fn around<'py>(function: Bound<'py, PyAny>, plan: Plan) -> PyResult<Bound<'py, PyAny>> {
+    let py = function.py();
     let steps = py.import("tachograph._doors.steps")?;
     steps.getattr("timed")?.call1((function, Bound::new(py, plan)?))
 }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use tachograph_capture::spans::{AttributeValue, Entry};
+use tachograph_capture::spans::{AttributeValue, Attributes, Entry};
 
 /// The dictionary of `entry`; `to_unix` turns its times into nanoseconds since 1970.
 pub(super) fn entry_dict<'py>(
@@ -22,16 +22,24 @@ pub(super) fn entry_dict<'py>(
         told.set_item("failed", true)?;
     }
     if !entry.attributes.is_empty() {
-        let meta = PyDict::new(py);
-        for (name, value) in entry.attributes.iter() {
-            set(&meta, name.text(), value)?;
-        }
-        told.set_item("meta", meta)?;
+        told.set_item("meta", meta_dict(py, &entry.attributes)?)?;
     }
     if let Some(tags) = &entry.timing.tags {
         told.set_item("tags", PyList::new(py, tags.iter().map(|tag| tag.text()))?)?;
     }
     Ok(told)
+}
+
+/// What was attached to a call, as a dictionary.
+pub(super) fn meta_dict<'py>(
+    py: Python<'py>,
+    attributes: &Attributes,
+) -> PyResult<Bound<'py, PyDict>> {
+    let meta = PyDict::new(py);
+    for (name, value) in attributes.iter() {
+        set(&meta, name.text(), value)?;
+    }
+    Ok(meta)
 }
 
 fn set(meta: &Bound<'_, PyDict>, name: &str, value: AttributeValue<'_>) -> PyResult<()> {

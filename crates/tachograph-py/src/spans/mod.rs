@@ -5,6 +5,7 @@
 //! decided here.
 
 mod begun;
+mod calls;
 mod clock;
 mod code_block;
 mod decorator;
@@ -13,8 +14,10 @@ mod entry;
 mod key;
 mod live;
 mod meter;
+mod owners;
 mod plan;
 mod run;
+mod signal_calls;
 mod span_state;
 mod steps;
 mod tasks;
@@ -32,6 +35,7 @@ pub(crate) use live::{
 };
 pub(crate) use meter::{Meter, Summary};
 pub(crate) use plan::{Call, Plan};
+pub(crate) use signal_calls::{calls_clear, calls_total, signal, signals};
 pub(crate) use span_state::{SpanState, is_wanted, place_here};
 pub(crate) use tasks::set_current;
 pub(crate) use values::packed;

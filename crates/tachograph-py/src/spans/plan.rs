@@ -16,6 +16,7 @@ use super::clock::Clock;
 use super::ended::{self, Ended};
 use super::key::Key;
 use super::run::Run;
+use super::signal_calls::Signal;
 use super::values::packed_dict;
 use crate::raw;
 
@@ -32,6 +33,8 @@ pub(crate) struct Plan {
     pub(super) timing: Option<Timing>,
     pub(super) before: Option<Py<PyAny>>,
     pub(super) after: Option<Py<PyAny>>,
+    /// Its calls are counted, and those told of that fail or take long.
+    pub(super) signal: Option<Signal>,
     pub(super) warned: AtomicBool,
 }
 
@@ -40,6 +43,8 @@ pub(crate) struct Plan {
 pub(crate) enum Call {
     /// Nobody: it is not measured.
     Unseen,
+    /// Nobody, unless it fails: it is not measured.
+    Watched,
     /// An open recording only.
     Recorded,
     /// The meter, and a recording if one is open.
@@ -51,6 +56,9 @@ pub(crate) enum Call {
 /// A call that has begun.
 pub(crate) struct Started {
     pub(super) begun: Begun,
+    key: &'static Key,
+    /// What was attached to the call of a signal.
+    attributes: Attributes,
     pub(super) call: Call,
     /// The chosen clock, when it is none that a span reads anyway.
     pub(super) reading: u64,
@@ -66,10 +74,35 @@ pub(super) struct Went {
     pub(super) counted_ns: Option<u64>,
 }
 
+impl Went {
+    /// How a call went that returned `result` or an error.
+    pub(super) fn of<T>(py: Python<'_>, result: &PyResult<T>) -> Self {
+        let error = result.as_ref().err().map(|error| error.value(py).clone().into_any().unbind());
+        Self { failed: error.is_some(), error, ..Self::default() }
+    }
+
+    /// What callbacks are told.
+    pub(super) fn ended(self, key: &Key, duration_ns: u64, wall_ns: u64) -> Ended {
+        Ended {
+            name: key.name().text(),
+            duration_ns,
+            wall_ns,
+            running_ns: wall_ns.saturating_sub(self.suspended_ns),
+            suspended_ns: self.suspended_ns,
+            failed: self.failed,
+            error: self.error,
+            started_unix_ns: ended::unix_ns(wall_ns),
+        }
+    }
+}
+
 impl Plan {
     /// Who hears of a call that begins now.
     #[inline]
     pub(crate) fn call(&self) -> Call {
+        if self.signal.is_some() {
+            return Signal::call(self.has_before());
+        }
         if spans::is_profiling() && (self.timing.is_some() || !self.always) && spans::is_sampled() {
             return if self.timing.is_some() { Call::Reported } else { Call::Metered };
         }
@@ -100,9 +133,16 @@ impl Plan {
     }
 
     /// Begins a call.
-    pub(crate) fn begin(&self, py: Python<'_>, call: Call, attributes: Attributes) -> Started {
-        let begun = Begun::now(py, self.name(), attributes);
-        Started { begun, call, reading: self.clock.reading() }
+    pub(crate) fn begin(
+        &self,
+        py: Python<'_>,
+        call: Call,
+        key: &'static Key,
+        attributes: Attributes,
+    ) -> Started {
+        let kept = if self.is_signal() { attributes.clone() } else { Attributes::default() };
+        let begun = Begun::now(py, key.name(), attributes);
+        Started { begun, key, attributes: kept, call, reading: self.clock.reading() }
     }
 
     /// Measures `work`, the whole call of a simple plan; it tells whether it failed.
@@ -119,7 +159,7 @@ impl Plan {
         let result = work();
         let ended = spans::Ended {
             failed: failed(&result),
-            meter: self.meter_for(call),
+            meter: self.meter_for(call, self.key),
             timing: self.timing_for(call),
             ..spans::Ended::default()
         };
@@ -133,25 +173,19 @@ impl Plan {
         let ended = spans::Ended {
             failed: went.failed,
             suspended_ns: went.suspended_ns,
-            meter: self.meter_for(started.call),
+            meter: self.meter_for(started.call, started.key),
             value: counted.map(|ns| ns as f64),
             timing: self.timing_for(started.call),
         };
         let wall_ns = started.begun.end_here(py, &ended);
         let duration_ns = counted.unwrap_or(wall_ns);
         if let Some(after) = &self.after {
-            let ended = Ended {
-                name: self.name().text(),
-                duration_ns,
-                wall_ns,
-                running_ns: wall_ns.saturating_sub(went.suspended_ns),
-                suspended_ns: went.suspended_ns,
-                failed: went.failed,
-                error: went.error,
-                started_unix_ns: ended::unix_ns(wall_ns),
-            };
+            let ended = went.ended(started.key, duration_ns, wall_ns);
             let told = after.bind(py).call1((ended,)).map(drop);
-            self.forgive(py, "after", told)?;
+            self.forgive(py, "the callback `after`", told)?;
+        } else if self.must_tell(went.failed, wall_ns) {
+            let ended = went.ended(started.key, duration_ns, wall_ns);
+            self.tell(py, &started.attributes, ended)?;
         }
         Ok(duration_ns)
     }
@@ -163,8 +197,7 @@ impl Plan {
         started: Started,
         result: &PyResult<T>,
     ) -> PyResult<u64> {
-        let error = result.as_ref().err().map(|error| error.value(py).clone().into_any().unbind());
-        self.finish(py, started, Went { failed: error.is_some(), error, ..Went::default() })
+        self.finish(py, started, Went::of(py, result))
     }
 
     /// What `before` attaches to a call.
@@ -183,34 +216,43 @@ impl Plan {
         });
         match given {
             Ok(attributes) => Ok(attributes),
-            Err(error) => self.forgive(py, "before", Err(error)).map(|()| Attributes::default()),
+            Err(error) => {
+                let which =
+                    if self.is_signal() { "extra_factory" } else { "the callback `before`" };
+                self.forgive(py, which, Err(error)).map(|()| Attributes::default())
+            }
         }
     }
 
     #[inline]
-    fn meter_for(&self, call: Call) -> Option<&spans::Meter> {
+    pub(super) fn meter_for(&self, call: Call, key: &'static Key) -> Option<&spans::Meter> {
         match call {
-            Call::Unseen | Call::Recorded => None,
+            Call::Unseen | Call::Watched | Call::Recorded => None,
             Call::Metered if self.meter.is_none() && self.always => None,
-            _ => Some(self.meter.as_ref().unwrap_or_else(|| self.key.meter())),
+            _ => Some(self.meter.as_ref().unwrap_or_else(|| key.meter())),
         }
     }
 
     #[inline]
-    fn timing_for(&self, call: Call) -> Option<&Timing> {
+    pub(super) fn timing_for(&self, call: Call) -> Option<&Timing> {
         self.timing.as_ref().filter(|_| call == Call::Reported)
     }
 
     /// A callback that failed must not break the call: the first time it is
     /// told by a warning. What is no `Exception`, such as Ctrl-C, passes.
-    fn forgive(&self, py: Python<'_>, which: &str, result: PyResult<()>) -> PyResult<()> {
+    pub(super) fn forgive(
+        &self,
+        py: Python<'_>,
+        which: &str,
+        result: PyResult<()>,
+    ) -> PyResult<()> {
         let Err(error) = result else { return Ok(()) };
         if !error.is_instance_of::<PyException>(py) {
             return Err(error);
         }
         if !self.warned.swap(true, Ordering::Relaxed) {
             let name = self.name().text();
-            let text = format!("the callback `{which}` of {name:?} failed and is ignored: {error}");
+            let text = format!("{which} failed for {name}: {error}; the call goes on");
             if let Ok(text) = std::ffi::CString::new(text.replace('\0', "")) {
                 let kind = py.get_type::<PyRuntimeWarning>();
                 // A program may turn warnings into errors; not this one.
@@ -225,6 +267,9 @@ impl Plan {
 impl Plan {
     /// Whether anybody would hear of a call now.
     fn is_wanted(&self) -> bool {
+        if self.is_signal() {
+            return Signal::is_enabled();
+        }
         self.always || spans::is_profiling() || spans::is_recording()
     }
 
@@ -239,13 +284,20 @@ impl Plan {
         args: &Bound<'py, PyTuple>,
         kwargs: &Bound<'py, PyDict>,
     ) -> PyResult<Run> {
-        let attributes = slf.get().attributes(slf.py(), args, kwargs)?;
-        Ok(Run::new(slf.unbind(), attributes))
+        let plan = slf.get();
+        let attributes = if plan.is_wanted() {
+            plan.attributes(slf.py(), args, kwargs)?
+        } else {
+            Attributes::default()
+        };
+        let key = plan.key_of_call(|| args.get_item(0).ok());
+        Ok(Run::new(slf.unbind(), key, attributes))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.before)?;
-        visit.call(&self.after)
+        visit.call(&self.after)?;
+        self.signal.as_ref().map_or(Ok(()), |signal| signal.traverse(&visit))
     }
 }
 

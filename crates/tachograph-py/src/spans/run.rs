@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use tachograph_capture::spans::{self, Attributes, SpanRef};
 
 use super::clock::Clock;
+use super::key::Key;
 use super::plan::{Call, Plan, Started, Went};
 use super::steps::Steps;
 use super::tasks;
@@ -21,6 +22,7 @@ use super::tasks;
 #[pyclass(frozen, module = "tachograph._native")]
 pub(crate) struct Run {
     plan: Py<Plan>,
+    key: &'static Key,
     state: Mutex<State>,
 }
 
@@ -46,8 +48,8 @@ pub(super) struct Step {
 }
 
 impl Run {
-    pub(super) fn new(plan: Py<Plan>, attributes: Attributes) -> Self {
-        Self { plan, state: Mutex::new(State { attributes, ..State::default() }) }
+    pub(super) fn new(plan: Py<Plan>, key: &'static Key, attributes: Attributes) -> Self {
+        Self { plan, key, state: Mutex::new(State { attributes, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,14 +104,18 @@ impl Run {
         attributes: Attributes,
         is_task: bool,
     ) -> Option<Step> {
-        let call = plan.call();
-        if call == Call::Unseen {
-            self.state().is_over = true;
-            return None;
-        }
+        let call = match plan.call() {
+            Call::Unseen => {
+                self.state().is_over = true;
+                return None;
+            }
+            // Whether it fails is known at its last step.
+            Call::Watched => Call::Recorded,
+            wanted => wanted,
+        };
         let on_thread = spans::current();
         let in_context = if tasks::may_run(py) { tasks::current(py) } else { SpanRef::default() };
-        let started = plan.begin(py, call, attributes);
+        let started = plan.begin(py, call, self.key, attributes);
         let is_in_context = started.begun.is_in_context();
         let step = Step {
             start_ns: started.begun.start_ns(),
