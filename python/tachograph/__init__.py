@@ -21,6 +21,7 @@ or profile between two points::
 from __future__ import annotations
 
 from ._doors.cpu import Profiler, is_active, start, stats, stop
+from ._doors.environment import apply_environment
 from ._doors.threads import ThreadProfiler, register_thread, unregister_thread
 from ._doors.unwinding import (
     capture_native_stack,
@@ -29,12 +30,12 @@ from ._doors.unwinding import (
     set_native_unwinding,
 )
 from ._lazy import lazy
-from ._native import __version__
+from ._native import __version__, span
 from .exceptions import RecordingError, TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import decorators, exceptions, output, profiler
+    from . import decorators, exceptions, output, profiler, profiling
     from ._data.aggregated import AggregatedProfile
     from ._data.model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
     from ._data.profile import Profile
@@ -51,8 +52,13 @@ if TYPE_CHECKING:
         ThreadRow,
     )
     from ._data.samples import Frame, Sample
+    from ._doors.control import _reset_for_tests as _reset_for_tests
+    from ._doors.control import configure, get_manager
     from ._doors.decorator import profile
+    from ._doors.events import emit
     from ._doors.record import record
+    from ._doors.report import report
+    from ._doors.signals import signal
 else:
     __getattr__, __dir__ = lazy(
         __name__,
@@ -62,8 +68,8 @@ else:
             "Frame": "_data.samples",
             "FunctionRow": "_data.rows",
             "LineRow": "_data.rows",
-            "NativeFrame": "_data.model",
             "MetricRow": "_data.rows",
+            "NativeFrame": "_data.model",
             "Note": "_data.rows",
             "Place": "_data.rows",
             "Profile": "_data.profile",
@@ -75,15 +81,23 @@ else:
             "StackTrace": "_data.model",
             "TaskRow": "_data.rows",
             "ThreadRow": "_data.rows",
+            "_reset_for_tests": "_doors.control",
+            "configure": "_doors.control",
+            "emit": "_doors.events",
+            "get_manager": "_doors.control",
             "open": "_data.recording",
             "profile": "_doors.decorator",
             "record": "_doors.record",
+            "report": "_doors.report",
+            "signal": "_doors.signals",
         },
-        ("decorators", "output", "profiler"),
+        ("decorators", "output", "profiler", "profiling"),
     )
 
 # The compiled half is always there: without it the import has failed above.
 _HAS_NATIVE = True
+
+apply_environment()
 
 __all__ = [
     "AggregatedProfile",
@@ -110,8 +124,11 @@ __all__ = [
     "ThreadRow",
     "__version__",
     "capture_native_stack",
+    "configure",
     "decorators",
+    "emit",
     "exceptions",
+    "get_manager",
     "is_active",
     "native_unwinding_available",
     "native_unwinding_enabled",
@@ -119,9 +136,13 @@ __all__ = [
     "output",
     "profile",
     "profiler",
+    "profiling",
     "record",
     "register_thread",
+    "report",
     "set_native_unwinding",
+    "signal",
+    "span",
     "start",
     "stats",
     "stop",
