@@ -8,6 +8,8 @@ use tachograph_profile::{
     Batch, Point, SeriesId, Span, SpanEnd, SpanId, StringId, Time, TrackId, Value,
 };
 
+use crate::spans::Over;
+
 /// Spans that may be open at once; a program that never ends its spans does
 /// not fill memory.
 const MOST_OPEN: usize = 1 << 20;
@@ -29,19 +31,6 @@ pub(crate) struct Begun<'a> {
     pub(crate) time: u64,
     /// What the caller attached.
     pub(crate) attributes: &'a [(StringId, Value)],
-}
-
-/// A span that ended.
-#[derive(Clone, Copy)]
-pub(crate) struct Over {
-    /// Its number in the process.
-    pub(crate) span: u64,
-    /// When.
-    pub(crate) time: u64,
-    /// With an exception.
-    pub(crate) failed: bool,
-    /// How long it was suspended.
-    pub(crate) suspended_ns: u64,
 }
 
 /// Spans and values that wait for the next batch, and the spans still open.
@@ -111,8 +100,8 @@ impl SpanLog {
     }
 
     /// A span ended.
-    pub(crate) fn end(&mut self, over: &Over) {
-        let Some((id, start)) = self.open.remove(&over.span) else { return };
+    pub(crate) fn end(&mut self, span: u64, over: &Over) {
+        let Some((id, start)) = self.open.remove(&span) else { return };
         let end = Time(over.time.saturating_sub(self.start)).max(start);
         let suspended_ns = over.suspended_ns.min(end.0 - start.0);
         let waiting = id.index().checked_sub(self.written);
@@ -167,7 +156,7 @@ mod tests {
     }
 
     fn end(log: &mut SpanLog, span: u64, time: u64) {
-        log.end(&Over { span, time: START + time, failed: false, suspended_ns: 7 });
+        log.end(span, &Over { time: START + time, failed: false, suspended_ns: 7 });
     }
 
     fn batch(log: &mut SpanLog) -> Batch {

@@ -13,9 +13,9 @@ use tachograph_profile::{
 
 use super::collector::session_time;
 use super::door::Door;
-use super::span_log::{Begun, Over};
+use super::span_log::Begun;
 use super::tracks::Tracks;
-use crate::spans::{self, AttributeValue, Attributes, Event, Name};
+use crate::spans::{self, AttributeValue, Attributes, Event, Name, Over};
 use crate::sys::clock;
 use crate::waker::Waker;
 
@@ -42,7 +42,7 @@ pub(crate) struct SpanSource {
     /// Events later than the last look.
     later: Vec<Told>,
     /// Ends of spans that nobody knew at the last look.
-    ends: Vec<Over>,
+    ends: Vec<(u64, Over)>,
     names: FxHashMap<Name, StringId>,
     series: FxHashMap<(Name, TrackId), SeriesId>,
     text_bytes: usize,
@@ -83,10 +83,15 @@ impl SpanSource {
             self.dropped += lane.dropped;
             let mut tid = lane.tid;
             for event in lane.events {
-                match event {
-                    Event::Thread { tid: next } => tid = next,
-                    event if time_of(&event) > until => self.later.push(Told { tid, event }),
-                    event => told.push(Told { tid, event }),
+                if let Event::Thread { tid: next } = event {
+                    tid = next;
+                    continue;
+                }
+                let end = end_of(&event);
+                for event in std::iter::once(event).chain(end) {
+                    let soon = time_of(&event) <= until;
+                    let place = if soon { &mut told } else { &mut self.later };
+                    place.push(Told { tid, event });
                 }
             }
         }
@@ -96,9 +101,9 @@ impl SpanSource {
         told.sort_by_key(|told| time_of(&told.event));
         let mut late = std::mem::take(&mut self.ends);
         Look { source: self, tables, tracks, doors }.over(told);
-        late.retain(|over| doors.iter().any(|door| door.spans.knows(over.span)));
-        for over in &late {
-            doors.iter_mut().for_each(|door| door.spans.end(over));
+        late.retain(|(span, _)| doors.iter().any(|door| door.spans.knows(*span)));
+        for (span, over) in &late {
+            doors.iter_mut().for_each(|door| door.spans.end(*span, over));
         }
     }
 
@@ -208,7 +213,7 @@ impl Look<'_> {
     fn hand_over(&mut self, Told { tid, event }: Told) {
         let now = session_time(self.source.start, time_of(&event));
         match event {
-            Event::Begin { span, parent, name, time, task, attributes } => {
+            Event::Begin { span, parent, name, time, task, attributes, .. } => {
                 let mut track = self.thread(tid, now);
                 if let Some(task) = task {
                     track = self.tracks.task_called(self.tables, track, task.0, &task.1, now);
@@ -219,12 +224,11 @@ impl Look<'_> {
                 let begun = Begun { span, parent, track, name, time, attributes };
                 self.doors.iter_mut().for_each(|door| door.spans.begin(&begun));
             }
-            Event::End { span, time, failed, suspended_ns } => {
-                let over = Over { span, time, failed, suspended_ns };
+            Event::End { span, over } => {
                 if self.doors.iter().any(|door| door.spans.knows(span)) {
-                    self.doors.iter_mut().for_each(|door| door.spans.end(&over));
+                    self.doors.iter_mut().for_each(|door| door.spans.end(span, &over));
                 } else {
-                    self.source.ends.push(over);
+                    self.source.ends.push((span, over));
                 }
             }
             Event::Point { name, time, value } => {
@@ -252,7 +256,16 @@ fn begins(told: &[Option<Told>]) -> FxHashMap<u64, usize> {
 
 fn time_of(event: &Event) -> u64 {
     match event {
-        Event::Begin { time, .. } | Event::End { time, .. } | Event::Point { time, .. } => *time,
+        Event::Begin { time, .. } | Event::Point { time, .. } => *time,
+        Event::End { over, .. } => over.time,
         Event::Thread { .. } => 0,
+    }
+}
+
+/// The end of a span that was told together with its beginning.
+fn end_of(event: &Event) -> Option<Event> {
+    match event {
+        Event::Begin { span, over, .. } => over.map(|over| Event::End { span: *span, over }),
+        _ => None,
     }
 }

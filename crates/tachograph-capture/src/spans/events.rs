@@ -8,7 +8,10 @@ use super::names::Name;
 use crate::waker::Waker;
 
 /// Events that wait in one lane at most; more are dropped and counted.
-const LIMIT: usize = 1 << 17;
+///
+/// A Python loop of empty spans fills it in about 50 ms, which is how long the
+/// collector may wait for a processor on a busy machine; it then takes 20 MB.
+const LIMIT: usize = 1 << 18;
 
 /// Something that happened on a lane.
 #[derive(Clone, Debug)]
@@ -27,17 +30,15 @@ pub(crate) enum Event {
         task: Option<Arc<(u64, Box<str>)>>,
         /// What the caller attached.
         attributes: Attributes,
+        /// How it ended, if that was the next thing that happened.
+        over: Option<Over>,
     },
     /// A span ended.
     End {
         /// Its number.
         span: u64,
-        /// When.
-        time: u64,
-        /// With an exception.
-        failed: bool,
-        /// How long it was suspended.
-        suspended_ns: u64,
+        /// How.
+        over: Over,
     },
     /// A metric got a value.
     Point {
@@ -53,6 +54,17 @@ pub(crate) enum Event {
         /// Its number.
         tid: i32,
     },
+}
+
+/// How a span ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Over {
+    /// When.
+    pub(crate) time: u64,
+    /// With an exception.
+    pub(crate) failed: bool,
+    /// How long it was suspended.
+    pub(crate) suspended_ns: u64,
 }
 
 /// Events of one lane that wait for the collector.
@@ -96,9 +108,14 @@ impl Pending {
 
     /// The end of a span whose beginning found room is not lost for lack of it.
     #[inline]
-    pub(crate) fn push_end(&mut self, event: Event) {
-        if self.events.len() < 2 * LIMIT {
-            self.events.push(event);
+    pub(crate) fn push_end(&mut self, ended: u64, how: Over) {
+        if let Some(Event::Begin { span, over, .. }) = self.events.last_mut()
+            && *span == ended
+        {
+            // Most spans have no other inside: they take one event.
+            *over = Some(how);
+        } else if self.events.len() < 2 * LIMIT {
+            self.events.push(Event::End { span: ended, over: how });
         }
     }
 

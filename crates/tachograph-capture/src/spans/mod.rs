@@ -21,7 +21,7 @@ mod timeline;
 pub use attributes::{AttributeValue, Attributes, decode};
 pub(crate) use book::{hold, let_go};
 pub use clock::{now_ns, process_cpu_ns, thread_cpu_ns};
-pub(crate) use events::{Event, set_bell, take_events};
+pub(crate) use events::{Event, Over, set_bell, take_events};
 pub use ledger::Ledger;
 pub use meter::Meter;
 pub use names::{MORE_NAMES, Name};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attributes::Attributes;
-use super::events::Event;
+use super::events::{Event, Over};
 use super::lane::Lane;
 use super::meter::Meter;
 use super::names::Name;
@@ -184,6 +184,7 @@ impl Open {
             time: self.start_ns,
             task: task.map(|task| Arc::clone(&task.0)),
             attributes: self.attributes.clone(),
+            over: None,
         })
     }
 
@@ -205,8 +206,8 @@ impl Open {
             content.shards.add(meter, ended.value.unwrap_or(duration_ns as f64), now);
         }
         if self.is_recorded {
-            let (span, failed, suspended_ns) = (self.span, ended.failed, ended.suspended_ns);
-            content.pending.push_end(Event::End { span, time: now, failed, suspended_ns });
+            let (failed, suspended_ns) = (ended.failed, ended.suspended_ns);
+            content.pending.push_end(self.span, Over { time: now, failed, suspended_ns });
         }
         if let Some(timing) = ended.timing {
             let entry = content.ring.next(self.name);
