@@ -8,8 +8,8 @@ Every timed call is also a span in a recording that is open.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, overload
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Literal, Protocol, overload
 
 from .._data.timing import TimingMode, TimingResult, TimingStats
 from .._native import block
@@ -38,6 +38,18 @@ __all__ = [
 ]
 
 
+class _WithResult(Protocol):
+    """What decorates a function that returns its `TimingResult` beside its value."""
+
+    @overload  # the narrower case comes first
+    def __call__(  # type: ignore[overload-overlap]
+        self, func: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> Callable[P, Coroutine[Any, Any, tuple[R, TimingResult]]]: ...
+
+    @overload
+    def __call__(self, func: Callable[P, R], /) -> Callable[P, tuple[R, TimingResult]]: ...
+
+
 @overload
 def time_it(func: Callable[P, R], /) -> Callable[P, R]: ...
 
@@ -53,6 +65,19 @@ def time_it(
     precision: int = ...,
     log_results: bool = ...,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+@overload
+def time_it(
+    func: None = None,
+    *,
+    mode: str = ...,
+    collect_stats: bool = ...,
+    print_result: bool = ...,
+    return_result: Literal[True],
+    precision: int = ...,
+    log_results: bool = ...,
+) -> _WithResult: ...
 
 
 @overload
@@ -136,6 +161,18 @@ def time_it_async(
     *,
     log_results: bool = ...,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+@overload
+def time_it_async(
+    mode: str = ...,
+    collect_stats: bool = ...,
+    print_result: bool = ...,
+    *,
+    return_result: Literal[True],
+    precision: int = ...,
+    log_results: bool = ...,
+) -> _WithResult: ...
 
 
 @overload
