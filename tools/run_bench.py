@@ -1,7 +1,8 @@
-"""Runs the measurements of `benches/cpu` in an environment of their own.
+"""Runs the measurements of one folder of `benches` in an environment of their own.
 
-The environment has pip, because the measurements install the profilers they
-compare with. Arguments are passed on: `make bench ARGS="--help"`.
+The first argument names the folder, `cpu` unless told otherwise; the others are
+passed on: `make bench ARGS="spans --help"`. The environment has pip, because the
+measurements install the tools they compare with.
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from run_tests import main_interpreter
 from steps import ROOT, StepFailed, run
 from wheels import build_wheel
 
-BENCH = ROOT / "benches" / "cpu" / "run.py"
+BENCHES = ROOT / "benches"
 
 
 def main() -> int:
     """Build the wheel, install it, measure."""
+    words = sys.argv[1:]
+    known = sorted(script.parent.name for script in BENCHES.glob("*/run.py"))
+    folder = words.pop(0) if words and not words[0].startswith("-") else "cpu"
+    if folder not in known:
+        print(f"there is no benches/{folder}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
     try:
         interpreter = main_interpreter(find_interpreters())
         tools = tool_environment(interpreter)
@@ -30,7 +37,8 @@ def main() -> int:
     except StepFailed as error:
         print(f"FAILED: {error}", file=sys.stderr)
         return 1
-    return subprocess.run([python, BENCH, *sys.argv[1:]], cwd=ROOT, check=False).returncode
+    bench = BENCHES / folder / "run.py"
+    return subprocess.run([python, bench, *words], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":
