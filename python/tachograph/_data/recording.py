@@ -215,9 +215,17 @@ class Recording:
         from .rows import RecordedSpan
 
         made: list[RecordedSpan] = []
-        for name, start, end, thread, task, parent, failed, suspended, given in (
-            self._native.timeline()
-        ):
+        for (
+            name,
+            start,
+            end,
+            thread,
+            task,
+            parent,
+            failed,
+            suspended,
+            given,
+        ) in self._native.timeline():
             span = RecordedSpan(
                 name,
                 start / 1e9,
