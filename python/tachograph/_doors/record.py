@@ -52,9 +52,9 @@ def record(
 ) -> Any:
     """Record a block or every call of a function.
 
-    This release records CPU samples with Python and native frames. The heap
-    and the machine are not recorded yet: their arguments are accepted, so that
-    a program need not change when they are.
+    This release records CPU samples with Python and native frames, spans and
+    metrics. The heap and the machine are not recorded yet: their arguments are
+    accepted, so that a program need not change when they are.
 
     Args:
         path: File to write while recording, so that a program that is killed
