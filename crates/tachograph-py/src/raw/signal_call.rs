@@ -58,19 +58,20 @@ pub(super) unsafe extern "C" fn signal_vectorcall(
 ///
 /// # Safety
 ///
-/// `arguments` came from the interpreter and are those of the running call.
+/// `arguments` came from the interpreter and are those of the running call,
+/// which lasts longer than `'a`.
 #[inline]
-pub(super) unsafe fn first_argument(
-    py: Python<'_>,
+pub(super) unsafe fn first_argument<'a, 'py: 'a>(
+    py: Python<'py>,
     arguments: Arguments,
-) -> Option<Bound<'_, PyAny>> {
+) -> Option<Borrowed<'a, 'py, PyAny>> {
     if arguments.nargsf & !ARGUMENTS_OFFSET == 0 {
         return None;
     }
     // SAFETY: there is at least one argument.
     let first = unsafe { *arguments.args };
     // SAFETY: the arguments of a running call are alive.
-    Some(unsafe { Borrowed::from_ptr(py, first) }.to_owned())
+    Some(unsafe { Borrowed::from_ptr(py, first) })
 }
 
 /// Tells of a call that failed or took long, and hands on its result.

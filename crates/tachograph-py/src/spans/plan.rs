@@ -290,7 +290,7 @@ impl Plan {
         } else {
             Attributes::default()
         };
-        let key = plan.key_of_call(|| args.get_item(0).ok());
+        let key = plan.key_of_call(|| args.get_borrowed_item(0).ok());
         Ok(Run::new(slf.unbind(), key, attributes))
     }
 

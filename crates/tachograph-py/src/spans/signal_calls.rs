@@ -4,11 +4,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use pyo3::PyTraverseError;
 use pyo3::exceptions::PyException;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use pyo3::{Borrowed, PyTraverseError};
 
 use tachograph_capture::spans::{self, Attributes, Timing};
 
@@ -83,9 +83,9 @@ impl Plan {
 
     /// The key of a call, which for a method depends on its instance.
     #[inline]
-    pub(crate) fn key_of_call<'py>(
+    pub(crate) fn key_of_call<'a, 'py: 'a>(
         &self,
-        first: impl FnOnce() -> Option<Bound<'py, PyAny>>,
+        first: impl FnOnce() -> Option<Borrowed<'a, 'py, PyAny>>,
     ) -> &'static Key {
         match &self.signal {
             // A class without a usable name leaves the method its own.
