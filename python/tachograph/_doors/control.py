@@ -54,10 +54,10 @@ class Control:
     def configure(self, **settings: Any) -> Control:
         """Change settings, as ``tachograph.configure()`` does."""
         given = checked(settings)
+        surroundings = settings_of_environment()
         with self._lock:
             # What the program said, now or earlier, beats the environment.
             self._given |= given.keys()
-            surroundings = settings_of_environment()
             changes = {name: surroundings[name] for name in surroundings.keys() - self._given}
             self._config = replace(self._config, **changes, **given)
             self._put_in_force()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import inspect
+import os
 import threading
 import time
 import types
 import warnings
+import weakref
 from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import Any
 
@@ -50,6 +53,12 @@ class Job:
     @classmethod
     def kind(cls) -> type:
         return cls
+
+
+class AsyncJob:
+    @tachograph.signal
+    async def fetch(self) -> int:
+        return 1
 
 
 class OtherJob:
@@ -147,6 +156,13 @@ def test_an_inherited_method_belongs_to_the_module_of_the_class() -> None:
     assert timings["assembled.run"]["count"] == 1
     assert timings[f"{HERE}.Job.run"]["count"] == 1
     assert tachograph.report()["timings_by_module"]["assembled"]["count"] == 1
+
+
+def test_a_coroutine_of_an_inherited_method_belongs_to_the_class_too() -> None:
+    made = type("Assembled", (AsyncJob,), {"__module__": "assembled"})
+
+    assert asyncio.run(made().fetch()) == 1
+    assert tachograph.report()["timings"]["assembled.Assembled.fetch"]["count"] == 1
 
 
 def test_a_coroutine_function_stays_one_and_its_body_is_timed() -> None:
@@ -265,6 +281,61 @@ def test_calls_of_many_threads_are_all_counted() -> None:
     report = tachograph.report()
     assert report["timings"][f"{HERE}.module_level"]["count"] == 4000
     assert report["calls_total"] == 4000
+
+
+def test_whatever_can_be_called_can_be_a_signal() -> None:
+    class Adder:
+        def __call__(self, left: int, right: int) -> int:
+            return left + right
+
+    assert tachograph.signal(Adder())(1, 2) == 3
+    assert tachograph.signal(functools.partial(Adder(), 1))(2) == 3
+    assert tachograph.signal(len)("ab") == 2
+    assert tachograph.signal(lambda: 5)() == 5
+    assert tachograph.signal(tachograph.signal(divmod))(7, 2) == (3, 1)
+
+    counts = {key: row["count"] for key, row in tachograph.report()["timings"].items()}
+    assert counts["builtins.len"] == 1 and counts["builtins.divmod"] == 2
+    assert tachograph.report()["timings"][f"{HERE}.<lambda>"]["count"] == 1
+
+
+def test_a_signal_is_collected_with_its_class() -> None:
+    class Temporary:
+        @tachograph.signal
+        def run(self) -> None:
+            pass
+
+    # Its name says that it is a method, so its calls remember the class.
+    Temporary.run.__wrapped__.__qualname__ = "Temporary.run"  # type: ignore[attr-defined]
+    method = tachograph.signal(Temporary.run.__wrapped__)  # type: ignore[attr-defined]
+    Temporary.run = method  # type: ignore[method-assign]
+    Temporary().run()
+    gone = weakref.ref(Temporary)
+    del Temporary, method
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_a_forked_child_begins_with_figures_of_its_own() -> None:
+    module_level()
+
+    child = os.fork()
+    if child == 0:
+        try:
+            for _ in range(3):
+                module_level()
+            with tachograph.span("child"):
+                pass
+            timings = tachograph.report()["timings"]
+            good = timings[f"{HERE}.module_level"]["count"] >= 3 and timings["child"]["count"] == 1
+            os._exit(0 if good else 1)
+        finally:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert only_row()["count"] == 1
 
 
 def test_switched_off_a_signal_is_a_plain_call() -> None:
