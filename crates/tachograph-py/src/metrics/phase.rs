@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use tachograph_capture::spans::{self, Attributes, Ended, Meter, Name, Open, Parent, now_ns};
 
-use super::nesting;
+use super::nesting::{self, Node};
 use crate::spans::Begun;
 
 /// What a collector knows of one phase.
@@ -67,32 +67,35 @@ pub(crate) struct Phase {
     /// Which collector it belongs to.
     of: u64,
     timed: Arc<Timed>,
-    /// Time of the phases inside of it so far.
-    within_ns: AtomicU64,
     took_ns: AtomicU64,
-    state: Mutex<State>,
+    /// Never held while Python runs: another thread may ask for the time.
+    running: Mutex<Option<Running>>,
 }
 
-#[derive(Default)]
-struct State {
-    running: Option<Running>,
-    /// The phase around it, of whichever collector.
+struct Running {
+    span: Span,
+    node: Arc<Node>,
+    /// In a task: the phase that the context knew before.
     outer: Option<Py<Phase>>,
 }
 
-enum Running {
+enum Span {
     /// Entered by `with`: others can be inside of it.
     Block(Begun),
     /// Started and stopped wherever the caller likes.
     Loose(Open),
 }
 
-impl Running {
+impl Span {
     fn start_ns(&self) -> u64 {
         match self {
             Self::Block(begun) => begun.start_ns(),
             Self::Loose(open) => open.start_ns(),
         }
+    }
+
+    fn is_in_task(&self) -> bool {
+        matches!(self, Self::Block(begun) if begun.is_in_context())
     }
 
     fn end(self, py: Python<'_>, ended: &Ended<'_>) -> u64 {
@@ -106,62 +109,52 @@ impl Running {
 impl Phase {
     /// A phase of the collector `of` that has not begun.
     pub(super) fn new(of: u64, timed: Arc<Timed>) -> Self {
-        let (within_ns, took_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { of, timed, within_ns, took_ns, state: Mutex::default() }
+        Self { of, timed, took_ns: AtomicU64::new(0), running: Mutex::new(None) }
     }
 
     /// A phase that runs from now on until it is stopped, beside all others.
     pub(super) fn started(py: Python<'_>, of: u64, timed: Arc<Timed>) -> Self {
         let phase = Self::new(of, timed);
-        let outer = nesting::innermost(py).map(Bound::unbind);
+        let outer = nesting::innermost(py, true);
+        let node = Node::new(of, Arc::clone(&phase.timed), outer);
         let parent = Parent::Is(spans::current());
         let open = spans::begin(phase.timed.name, Attributes::default(), parent, None);
-        *phase.state() = State { running: Some(Running::Loose(open)), outer };
+        *phase.running() = Some(Running { span: Span::Loose(open), node, outer: None });
         phase
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn not_running(&self) -> PyErr {
-        let name = self.timed.name.text();
-        PyRuntimeError::new_err(format!("phase {name:?} is not running; enter it first"))
+    fn take(&self) -> Option<Running> {
+        self.running().take()
+    }
+
+    /// What is known of it while it runs.
+    pub(super) fn node(&self) -> Option<Arc<Node>> {
+        self.running().as_ref().map(|running| Arc::clone(&running.node))
+    }
+
+    fn name(&self) -> &'static str {
+        self.timed.name.text()
     }
 
     /// Ends it and tells the phases around it.
-    fn finish(&self, py: Python<'_>, failed: bool) -> PyResult<u64> {
-        let state = std::mem::take(&mut *self.state());
-        let running = state.running.ok_or_else(|| self.not_running())?;
+    fn finish(&self, py: Python<'_>, span: Span, node: &Node, failed: bool) -> u64 {
         let ended = Ended { failed, meter: Some(&self.timed.times), ..Ended::default() };
-        let took_ns = running.end(py, &ended);
+        let took_ns = span.end(py, &ended);
         self.took_ns.store(took_ns, Ordering::Relaxed);
+        node.end();
         // Phases inside may have run at the same time and add up to more.
-        let own_ns = took_ns.saturating_sub(self.within_ns.swap(0, Ordering::Relaxed));
-        let around = state.outer.as_ref().and_then(|outer| self.tell(py, outer, took_ns));
-        self.timed.add_own(took_ns, own_ns, around);
-        Ok(took_ns)
-    }
-
-    /// Tells the nearest phase of this collector that `took_ns` were spent
-    /// inside of it; returns the nearest one with another name.
-    fn tell(&self, py: Python<'_>, outer: &Py<Self>, took_ns: u64) -> Option<Name> {
-        let mut is_told = false;
-        let mut next = Some(outer.clone_ref(py));
-        while let Some(phase) = next {
-            let phase = phase.get();
-            if phase.of == self.of {
-                if !is_told {
-                    phase.within_ns.fetch_add(took_ns, Ordering::Relaxed);
-                    is_told = true;
-                }
-                if phase.timed.name != self.timed.name {
-                    return Some(phase.timed.name);
-                }
-            }
-            next = phase.state().outer.as_ref().map(|outer| outer.clone_ref(py));
+        let own_ns = took_ns.saturating_sub(node.within_ns.load(Ordering::Relaxed));
+        let mut around = node.around().filter(|outer| outer.of == self.of).peekable();
+        if let Some(nearest) = around.peek() {
+            nearest.within_ns.fetch_add(took_ns, Ordering::Relaxed);
         }
-        None
+        let other = around.map(|outer| outer.timed.name).find(|name| *name != self.timed.name);
+        self.timed.add_own(took_ns, own_ns, other);
+        took_ns
     }
 }
 
@@ -169,19 +162,20 @@ impl Phase {
 impl Phase {
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, phase) = (slf.py(), slf.get());
-        let outer = nesting::innermost(py);
-        let mut state = phase.state();
-        if state.running.is_some() {
-            let name = phase.timed.name.text();
+        let is_running = phase.running().is_some();
+        if is_running {
+            let name = phase.name();
             return Err(PyRuntimeError::new_err(format!(
                 "phase {name:?} is already running; make another one for each block"
             )));
         }
-        state.outer = outer.map(Bound::unbind);
-        nesting::enter(py, Some(slf));
-        let begun = Begun::now(py, phase.timed.name, Attributes::default());
-        state.running = Some(Running::Block(begun));
-        drop(state);
+        let span = Span::Block(Begun::now(py, phase.timed.name, Attributes::default()));
+        let in_task = span.is_in_task();
+        let node = Node::new(phase.of, Arc::clone(&phase.timed), nesting::innermost(py, in_task));
+        let outer = if in_task { nesting::of_context(py).map(Bound::unbind) } else { None };
+        nesting::enter(slf, &node, in_task);
+        let before = phase.running().replace(Running { span, node, outer });
+        drop(before);
         Ok(slf.clone())
     }
 
@@ -194,32 +188,31 @@ impl Phase {
     ) -> PyResult<bool> {
         let _ = (error, traceback);
         let (py, phase) = (slf.py(), slf.get());
-        let outer = phase.state().outer.as_ref().map(|outer| outer.clone_ref(py));
-        phase.finish(py, !kind.is_none())?;
-        // A generator may be left in another context than it was entered in.
-        if nesting::innermost(py).is_some_and(|innermost| innermost.is(slf)) {
-            nesting::enter(py, outer.as_ref().map(|outer| outer.bind(py)));
-        }
+        let Running { span, node, outer } = phase.take().ok_or_else(|| phase.not_running())?;
+        let in_task = span.is_in_task();
+        phase.finish(py, span, &node, !kind.is_none());
+        nesting::leave(slf, &node, in_task, outer);
         Ok(false)
     }
 
     /// Ends a started phase; returns how long it took, in nanoseconds.
     fn stop(&self, py: Python<'_>) -> PyResult<u64> {
-        self.finish(py, false)
+        let Running { span, node, .. } = self.take().ok_or_else(|| self.not_running())?;
+        Ok(self.finish(py, span, &node, false))
     }
 
     /// Ends it without counting it.
     fn give_up(&self, py: Python<'_>) {
-        let state = std::mem::take(&mut *self.state());
-        if let Some(running) = state.running {
-            running.end(py, &Ended { failed: true, ..Ended::default() });
+        if let Some(running) = self.take() {
+            running.node.end();
+            running.span.end(py, &Ended { failed: true, ..Ended::default() });
         }
     }
 
     /// How long it took, or has been running, in nanoseconds.
     #[getter]
     fn elapsed_ns(&self) -> u64 {
-        let start = self.state().running.as_ref().map(Running::start_ns);
+        let start = self.running().as_ref().map(|running| running.span.start_ns());
         start.map_or_else(
             || self.took_ns.load(Ordering::Relaxed),
             |start| now_ns().saturating_sub(start),
@@ -230,5 +223,13 @@ impl Phase {
     #[getter]
     fn elapsed_ms(&self) -> f64 {
         self.elapsed_ns() as f64 / 1e6
+    }
+}
+
+impl Phase {
+    #[cold]
+    fn not_running(&self) -> PyErr {
+        let name = self.name();
+        PyRuntimeError::new_err(format!("phase {name:?} is not running; enter it first"))
     }
 }
