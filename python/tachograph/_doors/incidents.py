@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .control import CONTROL
 from .events import SLOW_SIGNAL
+from .keys import place_of
 
 if TYPE_CHECKING:
     from .._native import Ended
@@ -24,7 +25,7 @@ def signal_failed(level: str, error: Exception, key: str, meta: dict[str, Any]) 
         source=key,
         code=code if isinstance(code, str) else None,
         exception_type=type(error).__name__,
-        extra=meta,
+        extra={**meta, "source_module": _module_of(key)},
     )
     try:
         setattr(error, _TOLD, True)
@@ -36,10 +37,11 @@ def signal_was_slow(ended: Ended, tags: tuple[str, ...], meta: dict[str, Any]) -
     """Tell of a call that took longer than the threshold."""
     config = CONTROL.config
     facts = {
+        **meta,
+        "module": _module_of(ended.name),
         "duration_ms": ended.wall_ns / 1e6,
         "threshold_ms": config.slow_signal_ms,
         "running_ms": ended.running_ns / 1e6,
-        **meta,
     }
     if tags:
         facts["signal_tags"] = list(tags)
@@ -52,3 +54,8 @@ def signal_was_slow(ended: Ended, tags: tuple[str, ...], meta: dict[str, Any]) -
         tags=tags or None,
         extra=facts,
     )
+
+
+def _module_of(key: str) -> str:
+    place = place_of(key)
+    return key.rpartition(".")[0] if place is None else place.module

@@ -95,7 +95,7 @@ def test_a_failing_call_is_an_event_once(profiling: bool) -> None:
     assert event["level"] == "ERROR" and event["message"] == "broken file"
     assert event["exception_type"] == "ValueError"
     assert event["source"].endswith(".inner")
-    assert event["extra"]["resource"] == "a.h5"
+    assert event["extra"] == {"source_module": __name__, "resource": "a.h5"}
 
 
 def test_the_level_of_a_failing_call_can_be_chosen() -> None:
@@ -161,7 +161,7 @@ def test_a_slow_call_is_an_event(profiling: bool) -> None:
     assert report["warnings_total"] == 1
     (event,) = tachograph.get_manager().recent_events(limit=1)
     assert (event["code"], event["category"]) == ("TACHOGRAPH-SIGNAL-SLOW", "profiling")
-    assert event["extra"]["seconds"] == 0.03
+    assert event["extra"]["seconds"] == 0.03 and event["extra"]["module"] == __name__
     assert len(report["timeline"]) == (2 if profiling else 0)
 
 
