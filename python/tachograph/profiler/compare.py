@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .profiler import Profiler
     from .reporter import Reporter
 
-    Run: TypeAlias = (
+    _Run: TypeAlias = (
         Collector
         | Recording
         | Mapping[str, Any]
@@ -64,7 +64,7 @@ class Comparison(Table):
         return comparison_table(a, b, color=color, width=width, unicode=unicode)
 
 
-def compare_runs(a: Run, b: Run) -> Comparison:
+def compare_runs(a: _Run, b: _Run) -> Comparison:
     """Return how run ``b`` compares with run ``a``, overall and phase by phase.
 
     Iterations depend on each other, so the intervals are made from means of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from .compare import Run
+    from .compare import _Run
 
 __all__ = ["Reporter"]
 
@@ -41,7 +41,7 @@ class Reporter:
         TypeError: It is nothing a report can be made of.
     """
 
-    def __init__(self, collector: Run) -> None:
+    def __init__(self, collector: _Run) -> None:
         self._source = collector
         self._report()
 
