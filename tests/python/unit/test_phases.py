@@ -8,7 +8,38 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 from tachograph.profiler import MetricsCollector
+
+# A program's shape: each block is a name and the blocks inside of it.
+Shape = list[tuple[str, "Shape"]]
+SHAPES: some.SearchStrategy[Shape] = some.recursive(
+    some.just([]),
+    lambda inner: some.lists(some.tuples(some.sampled_from("abcd"), inner), max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(SHAPES)
+def test_own_times_add_up_to_the_outermost_phases(shape: Shape) -> None:
+    collector = MetricsCollector()
+
+    def run(blocks: Shape) -> int:
+        took_ns = 0
+        for name, inner in blocks:
+            with collector.measure_time(name) as block:
+                run(inner)
+            took_ns += block.elapsed_ns
+        return took_ns
+
+    outermost_ns = run(shape)
+
+    timing = collector.generate_report()["timing"]
+    own_ms = sum(phase["self"] for phase in timing.values())
+    assert own_ms == pytest.approx(outermost_ns / 1e6, abs=1e-6)
+    assert all(phase["self"] <= phase["total"] + 1e-9 for phase in timing.values())
 
 
 def test_an_exception_goes_through_and_its_phase_counts() -> None:
