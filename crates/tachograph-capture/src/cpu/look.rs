@@ -14,7 +14,7 @@ use crate::sys::cpu_timer::CpuTimer;
 use crate::sys::handler::SAMPLE_SIGNAL;
 use crate::sys::perf::TrapEvent;
 use crate::sys::signals;
-use crate::sys::threads::ThreadFiles;
+use crate::sys::threads::{self, ThreadFiles};
 
 /// CPU time a thread may use, in intervals, before an unanswered signal makes
 /// us ask whether it blocks the signal. A thread that waits for a processor
@@ -104,13 +104,16 @@ pub(crate) struct Looker {
     plan: Plan,
     random: fastrand::Rng,
     idle: Option<IdleReader>,
+    /// This process; asked once, because a sampler does not outlive a fork.
+    pid: i32,
 }
 
 impl Looker {
     /// Looks by `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         let idle = (plan.mode == Mode::Wall).then(|| IdleReader::new(plan.max_depth));
-        Self { plan: plan.clone(), random: fastrand::Rng::new(), idle }
+        let pid = threads::process_id();
+        Self { plan: plan.clone(), random: fastrand::Rng::new(), idle, pid }
     }
 
     /// A new tick begins.
@@ -147,8 +150,9 @@ impl Looker {
 
     /// Looks at one thread.
     pub(crate) fn look(&mut self, sight: &mut Sight, now: u64) -> Outcome {
-        let thread = Arc::clone(&sight.thread);
-        let Some(cpu) = clock::thread_cpu(thread.tid) else {
+        let thread = &sight.thread;
+        let tid = thread.tid;
+        let Some(cpu) = clock::thread_cpu(tid) else {
             return Outcome::Ended;
         };
         thread.cpu.store(cpu, Ordering::Release);
@@ -165,7 +169,7 @@ impl Looker {
             self.look_at_waiting(sight, now, cpu);
             return Outcome::Alive;
         }
-        let moves = clock::thread_cpu(thread.tid).is_some_and(|again| again != cpu);
+        let moves = clock::thread_cpu(tid).is_some_and(|again| again != cpu);
         if moves {
             return self.ask(sight, false, clock::monotonic());
         }
@@ -230,7 +234,7 @@ impl Looker {
         slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
         slot.pending.store(true, Ordering::Release);
         sight.asked_at = sight.cpu;
-        if !signals::queue(thread.tid, SAMPLE_SIGNAL, slot.ticket()) {
+        if !signals::queue(self.pid, thread.tid, SAMPLE_SIGNAL, slot.ticket()) {
             slot.pending.store(false, Ordering::Release);
             if clock::thread_cpu(thread.tid).is_none() {
                 return Outcome::Ended;

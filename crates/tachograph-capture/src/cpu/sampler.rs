@@ -8,7 +8,7 @@
 //! and such a sample is left out: it would give a wait CPU time.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -44,6 +44,10 @@ pub(crate) struct Plan {
 const REPAIR_TICK_NS: u64 = 10_000_000;
 /// CPU timers fire on the kernel's tick, so looking for new threads more often buys nothing.
 const TIMER_TICK_NS: u64 = 4_000_000;
+
+/// How often the sampler sees whether the handlers are still in place. Until one
+/// that was taken away is back, a read that faults would end the program.
+const WATCH_HANDLERS_NS: u64 = 5_000_000;
 
 impl Plan {
     /// Time between two wake-ups of the sampler.
@@ -83,13 +87,39 @@ struct Inner {
     watched: Mutex<Vec<Arc<Watched>>>,
     ticks: AtomicU64,
     missed: AtomicU64,
+    /// The sampler's thread while it is at work, else 0.
+    tid: AtomicI32,
+    /// CPU time of its thread when it had ended.
     own_cpu_ns: AtomicU64,
     unwatched: AtomicU64,
-    /// Lateness of the last ticks, in nanoseconds.
-    lateness: Mutex<Vec<u64>>,
+    lateness: Lateness,
 }
 
-const LATENESS_KEPT: usize = 1024;
+/// How late the last ticks were, in nanoseconds; no lock that a tick would take.
+#[derive(Debug)]
+struct Lateness([AtomicU64; 1024]);
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self([const { AtomicU64::new(0) }; 1024])
+    }
+}
+
+impl Lateness {
+    fn note(&self, tick: u64, lateness: u64) {
+        if let Some(place) = self.0.get(tick as usize % self.0.len()) {
+            place.store(lateness, Ordering::Relaxed);
+        }
+    }
+
+    /// Half of the last of `ticks` ticks were later than this.
+    fn median(&self, ticks: u64) -> u64 {
+        let kept = self.0.iter().take(usize::try_from(ticks).unwrap_or(usize::MAX));
+        let mut kept: Vec<u64> = kept.map(|place| place.load(Ordering::Relaxed)).collect();
+        kept.sort_unstable();
+        kept.get(kept.len() / 2).copied().unwrap_or(0)
+    }
+}
 
 impl Sampler {
     /// Starts sampling by `plan`; `known` are threads watched by a sampler before.
@@ -123,17 +153,17 @@ impl Sampler {
 
     /// Half of the last wake-ups came later than this after their deadline.
     pub(crate) fn median_lateness_ns(&self) -> u64 {
-        let mut lateness = lock(&self.inner.lateness).clone();
-        lateness.sort_unstable();
-        lateness.get(lateness.len() / 2).copied().unwrap_or(0)
+        self.inner.lateness.median(self.inner.ticks.load(Ordering::Relaxed))
     }
 
     /// How it goes.
     pub(crate) fn report(&self) -> SamplerReport {
+        let tid = self.inner.tid.load(Ordering::Acquire);
+        let running = if tid == 0 { None } else { clock::thread_cpu(tid) };
         SamplerReport {
             ticks: self.inner.ticks.load(Ordering::Relaxed),
             missed: self.inner.missed.load(Ordering::Relaxed),
-            own_cpu_ns: self.inner.own_cpu_ns.load(Ordering::Relaxed),
+            own_cpu_ns: running.unwrap_or_else(|| self.inner.own_cpu_ns.load(Ordering::Relaxed)),
             unwatched: self.inner.unwatched.load(Ordering::Relaxed),
         }
     }
@@ -178,8 +208,11 @@ fn run(
     collector: &Waker,
 ) {
     threads::wake_on_time();
+    inner.tid.store(threads::own_id(), Ordering::Release);
     let begin = clock::monotonic();
     let mut deadlines = Deadlines::new(plan.tick_ns(), begin);
+    let is_perf = plan.trigger == Trigger::Perf;
+    let watch_every = (WATCH_HANDLERS_NS / plan.tick_ns().max(1)).max(1);
     let mut looker = Looker::new(&plan);
     let mut roster = Roster::new(tasks, known, &mut looker);
     roster.discover(&mut looker, inner_sink(inner), begin);
@@ -188,10 +221,10 @@ fn run(
             break;
         }
         let now = clock::monotonic();
-        note_lateness(inner, now.saturating_sub(deadlines.next()));
+        let tick = inner.ticks.fetch_add(1, Ordering::Relaxed);
+        inner.lateness.note(tick, now.saturating_sub(deadlines.next()));
         let missed = deadlines.advance(now);
         inner.missed.fetch_add(missed, Ordering::Relaxed);
-        inner.ticks.fetch_add(1, Ordering::Relaxed);
         if roster.changed() {
             roster.discover(&mut looker, inner_sink(inner), now);
         }
@@ -200,14 +233,16 @@ fn run(
             // Whoever took an ended thread's place need not wait for a tick.
             roster.discover(&mut looker, inner_sink(inner), now);
         }
-        if fullest > RING_WORDS / 2 {
+        let is_full = fullest > RING_WORDS / 2;
+        if is_full || (tick.is_multiple_of(watch_every) && !handler::is_armed(is_perf)) {
+            // The collector empties rings, and puts handlers back that someone took away.
             collector.wake();
         }
         inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
-        inner.own_cpu_ns.store(clock::own_thread_cpu(), Ordering::Relaxed);
     }
     inner.unwatched.store(roster.unwatched(), Ordering::Relaxed);
     inner.own_cpu_ns.store(clock::own_thread_cpu(), Ordering::Relaxed);
+    inner.tid.store(0, Ordering::Release);
 }
 
 /// Where a newly found thread is made known.
@@ -228,18 +263,6 @@ fn sleep_until(inner: &Inner, deadline: u64) -> bool {
         }
         let left = Duration::from_nanos(deadline - now);
         stop = inner.wake.wait_timeout(stop, left).unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-fn note_lateness(inner: &Inner, lateness: u64) {
-    let mut kept = lock(&inner.lateness);
-    if kept.len() < LATENESS_KEPT {
-        kept.push(lateness);
-    } else {
-        let at = inner.ticks.load(Ordering::Relaxed) as usize % LATENESS_KEPT;
-        if let Some(place) = kept.get_mut(at) {
-            *place = lateness;
-        }
     }
 }
 

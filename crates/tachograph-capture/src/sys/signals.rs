@@ -51,22 +51,35 @@ impl Installed {
     /// Makes `handler` the signal's handler. True when someone else's handler
     /// had to be covered although ours was in place before.
     pub(crate) fn install(&self, handler: Handler, flags: libc::c_int) -> bool {
+        let address = handler as *const () as usize;
         let current = query(self.signal);
-        if current.sa_sigaction == handler as *const () as usize {
+        if current.sa_sigaction == address {
             return false;
         }
         let was_ours = !self.ours.load(Ordering::Relaxed).is_null();
-        let before = self.keep(current);
+        // Known before ours can be called, so that it always has one to chain to.
+        self.chain_to(current, was_ours);
+        self.ours.store(handler as *mut (), Ordering::Relaxed);
+        let mut action = zeroed();
+        action.sa_sigaction = address;
+        action.sa_flags = flags;
+        let replaced = swap(self.signal, &action);
+        let is_other = replaced.sa_sigaction != current.sa_sigaction;
+        if is_other && replaced.sa_sigaction != address {
+            // The program installed one between the question and the answer.
+            self.chain_to(replaced, was_ours);
+        }
+        was_ours
+    }
+
+    /// Makes `action` the disposition to chain to, and unless ours was in place
+    /// already, the one that comes back.
+    fn chain_to(&self, action: libc::sigaction, was_ours: bool) {
+        let before = self.keep(action);
         self.before.store(before, Ordering::Release);
         if !was_ours {
             self.original.store(before, Ordering::Release);
         }
-        self.ours.store(handler as *mut (), Ordering::Relaxed);
-        let mut action = zeroed();
-        action.sa_sigaction = handler as *const () as usize;
-        action.sa_flags = flags;
-        set(self.signal, &action);
-        was_ours
     }
 
     /// A pointer to `action` that stays valid; the same one for the same action,
@@ -90,7 +103,11 @@ impl Installed {
             return;
         }
         if let Some(before) = load(&self.before) {
-            set(self.signal, &before);
+            let replaced = swap(self.signal, &before);
+            if replaced.sa_sigaction != ours {
+                // The program installed one just now: it stays.
+                swap(self.signal, &replaced);
+            }
         }
         self.ours.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
@@ -126,7 +143,7 @@ impl Installed {
     pub(crate) fn restore_default(&self) {
         let mut action = zeroed();
         action.sa_sigaction = libc::SIG_DFL;
-        set(self.signal, &action);
+        swap(self.signal, &action);
     }
 }
 
@@ -170,9 +187,13 @@ pub(crate) fn query(signal: libc::c_int) -> libc::sigaction {
     action
 }
 
-fn set(signal: libc::c_int, action: &libc::sigaction) {
-    // SAFETY: `action` is a complete disposition; the old one is not asked for.
-    unsafe { libc::sigaction(signal, action, std::ptr::null_mut()) };
+/// Makes `action` the disposition of `signal`; gives back the one it replaced.
+fn swap(signal: libc::c_int, action: &libc::sigaction) -> libc::sigaction {
+    let mut replaced = zeroed();
+    // SAFETY: `action` is a complete disposition and `replaced` lives until the
+    // call returns.
+    unsafe { libc::sigaction(signal, action, &raw mut replaced) };
+    replaced
 }
 
 fn load(from: &AtomicPtr<libc::sigaction>) -> Option<libc::sigaction> {
@@ -219,8 +240,8 @@ pub(crate) fn payload(info: *mut libc::siginfo_t) -> (libc::c_int, u64) {
     (info.si_code, value.sival_ptr as u64)
 }
 
-/// Queues `signal` with `value` for thread `tid` of this process.
-pub(crate) fn queue(tid: i32, signal: libc::c_int, value: u64) -> bool {
+/// Queues `signal` with `value` for thread `tid` of this process, which is `pid`.
+pub(crate) fn queue(pid: i32, tid: i32, signal: libc::c_int, value: u64) -> bool {
     #[repr(C)]
     struct Queued {
         signal: libc::c_int,
@@ -232,7 +253,6 @@ pub(crate) fn queue(tid: i32, signal: libc::c_int, value: u64) -> bool {
         value: u64,
         rest: [u64; 12],
     }
-    let pid = super::threads::process_id();
     let info = Queued {
         signal,
         errno: 0,
