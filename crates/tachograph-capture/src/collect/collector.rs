@@ -120,12 +120,16 @@ impl Collector {
         self.next_id += 1;
         let wish = options.cpu;
         let mut meta = facts::at_start(host);
-        meta.settings.cpu = wish.map(|wish| self.cpu.foretell(&wish)).transpose()?;
-        let mut door = Door::open(id, options, meta, self.totals(), live)?;
-        if let Some(wish) = wish {
-            door.set_cpu(self.cpu.join(id, wish, &self.waker)?);
+        let before = self.totals();
+        // Sampling comes first: where it cannot be had, a file that is there stays whole.
+        meta.settings.cpu = wish.map(|wish| self.cpu.join(id, wish, &self.waker)).transpose()?;
+        match Door::open(id, options, meta, before, live) {
+            Ok(door) => self.doors.push(door),
+            Err(error) => {
+                self.cpu.leave(id, &self.waker);
+                return Err(error);
+            }
         }
-        self.doors.push(door);
         Ok(id)
     }
 

@@ -81,12 +81,6 @@ impl CpuSource {
         cpu::choose(wish.trigger, wish.mode, wish.interval_ns)
     }
 
-    /// How a door with this wish would be served if it were the only one. The
-    /// recording begins with it, so that a killed program's file tells its mode.
-    pub(crate) fn foretell(&self, wish: &CpuOptions) -> Result<CpuSettings, Error> {
-        Ok(settings(wish, &plan_for(wish), self.can_serve(wish)?))
-    }
-
     /// Adds a door's wish; says how it will be served.
     pub(crate) fn join(
         &mut self,

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_profile::{
-    Batch, CpuSettings, Interner, Loss, Meta, Mode, Note, Roots, Sample, Source, ThreadState, Time,
-    file,
+    Batch, Interner, Loss, Meta, Mode, Note, Roots, Sample, Source, ThreadState, Time, file,
 };
 
 use super::sink::Sink;
@@ -123,12 +122,6 @@ impl Door {
             dropped,
             notes,
         })
-    }
-
-    /// How CPU samples are taken for this door.
-    pub(crate) fn set_cpu(&mut self, settings: CpuSettings) {
-        let memory_limit_bytes = memory_limit(&self.options);
-        self.meta.settings.cpu = Some(CpuSettings { memory_limit_bytes, ..settings });
     }
 
     /// The trigger may have changed since the door was opened.
