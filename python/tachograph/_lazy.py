@@ -36,6 +36,9 @@ def lazy(
         return value
 
     def listing() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *names, *submodules})
+        present = vars(sys.modules[package])
+        special = (name for name in present if name.startswith("_"))
+        # What the package imported for its own use is not listed.
+        return sorted({*special, *present.get("__all__", ()), *names, *submodules})
 
     return get, listing
