@@ -12,7 +12,7 @@ import json
 import os
 
 class Value:
-    def backward(self): time.sleep(0.008)
+    def backward(self): time.sleep(0.03)
     def item(self): return 0.5
     def size(self, axis): return 32
 
@@ -47,7 +47,7 @@ def test_01_a_block_is_timed_in_milliseconds(run: Run) -> None:
     run(
         "004.01",
         before=TRAINING,
-        after="assert 4 <= elapsed < 1000\nassert timer.get_result('forward_pass').clock == 'cpu'",
+        after="assert elapsed >= 4\nassert timer.get_result('forward_pass').clock == 'cpu'",
     )
 
 
@@ -59,7 +59,7 @@ def test_03_metrics_of_a_training_loop_make_a_printed_report(run: Run) -> None:
         + "print = lambda thing: printed.append(str(thing))\n",
         after="""
 iteration = report["timing"]["iteration"]
-assert iteration["count"] == 10 and iteration["mean"] >= 13
+assert iteration["count"] == 10 and iteration["mean"] >= 35
 assert report["metrics"]["loss"]["mean"] == 0.5
 rate = report["throughput"]
 assert abs(rate["samples_per_sec"] / rate["iterations_per_sec"] - 32) < 1e-6
@@ -69,7 +69,7 @@ assert "iteration" in printed[0] and "samples/s" in printed[0] and "loss" in pri
 
 
 def test_05_a_timer_is_started_and_stopped(run: Run) -> None:
-    run("004.05", before=TRAINING, after="assert 4 <= elapsed < 1000")
+    run("004.05", before=TRAINING, after="assert elapsed >= 4")
 
 
 def test_08_the_bottleneck_is_the_slowest_part(run: Run) -> None:
@@ -78,7 +78,7 @@ def test_08_the_bottleneck_is_the_slowest_part(run: Run) -> None:
         before=TRAINING,
         after="""
 assert analysis["bottleneck"] == "backward", analysis
-assert 0.4 < analysis["share"] < 0.8
+assert 0.4 < analysis["share"] < 1
 assert "backward" in analysis["why"]
 assert set(analysis["phases"]) == {"data_loading", "forward", "backward"}
 """,
@@ -90,7 +90,7 @@ def test_09_a_comparison_tells_the_speedup(run: Run) -> None:
         "004.09",
         before="""
 from tachograph.profiler import MetricsCollector
-config1, config2 = 0.006, 0.002
+config1, config2 = 0.01, 0.001
 
 def profile_training(seconds):
     collector = MetricsCollector()
@@ -100,7 +100,7 @@ def profile_training(seconds):
     return collector
 """,
         after="""
-assert comparison["speedup"] > 1.3
+assert comparison["speedup"] > 1
 low, high = comparison["interval"]
 assert low < comparison["speedup"] < high
 assert comparison["phases"]["iteration"]["verdict"] in ("faster", "unclear")
@@ -154,7 +154,7 @@ def test_15_measurements_can_be_inside_of_each_other(run: Run) -> None:
         after="""
 parts = ("data_loading", "forward", "backward", "optimizer")
 whole = timer.get_elapsed("full_iteration")
-assert whole >= sum(timer.get_elapsed(part) for part in parts) >= 15
+assert whole >= sum(timer.get_elapsed(part) for part in parts) >= 37
 assert all(timer.get_stats(part)["inside"] == "full_iteration" for part in parts)
 """,
     )
@@ -169,8 +169,8 @@ from tachograph.profiler import CUDATimer
 def run_with_profiling(use_kitsune):
     timer = CUDATimer()
     with timer.measure("run"):
-        time.sleep(0.005 if use_kitsune else 0.02)
+        time.sleep(0.005 if use_kitsune else 0.05)
     return {"time": timer.get_elapsed("run")}
 """,
-        after="assert speedup > 1.5",
+        after="assert speedup > 1",
     )

@@ -108,7 +108,7 @@ def test_recordings_are_compared_by_their_spans(tmp_path: Path) -> None:
 
     comparison = compare_runs(slow, tmp_path / "fast.tacho")
 
-    assert comparison["speedup"] > 1.5
+    assert comparison["speedup"] > 1
     assert comparison["phases"]["forward"]["b"]["count"] == 15
     assert comparison["over"] == ["iteration"]
 

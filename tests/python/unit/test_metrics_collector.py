@@ -50,7 +50,7 @@ def test_a_phase_is_timed_in_milliseconds() -> None:
     sleep = collector.generate_report()["timing"]["sleep"]
 
     assert sleep["count"] == 3
-    assert 20 <= sleep["min"] <= sleep["mean"] <= sleep["max"] < 2000
+    assert 20 <= sleep["min"] <= sleep["mean"] <= sleep["max"]
     assert sleep["total"] == pytest.approx(3 * sleep["mean"])
 
 

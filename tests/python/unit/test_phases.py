@@ -115,12 +115,12 @@ def test_the_bottleneck_is_not_the_phase_around_it() -> None:
             with collector.measure_time("load"):
                 time.sleep(0.002)
             with collector.measure_time("backward"):
-                time.sleep(0.01)
+                time.sleep(0.02)
 
     analysis = collector.analyze_bottlenecks()
 
     assert analysis["bottleneck"] == "backward"
-    assert 0.5 < analysis["share"] < 1
+    assert 0.4 < analysis["share"] < 1
     assert analysis["why"].startswith("backward takes")
     assert [reason["kind"] for reason in analysis["reasons"]] == ["share", "trend", "variance"]
     assert sum(phase["share"] for phase in analysis["phases"].values()) == pytest.approx(1)
