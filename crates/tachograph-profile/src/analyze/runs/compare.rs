@@ -21,7 +21,7 @@ const CONFIDENCE: f64 = 0.95;
 /// the 5 % that are promised: the spread of a few blocks is itself a guess.
 /// `a_run_compared_with_itself_is_rarely_called_different` measures what comes
 /// of it.
-const SPENT: f64 = 0.025;
+const SPENT: f64 = 0.02;
 
 /// Intervals that contain 1 and stay this close to it mean "the same".
 const CLOSE: f64 = 0.05;
