@@ -35,10 +35,7 @@ def run_pytest(python: Path, *, everything: bool, smoke: bool = False) -> None:
     """
     tests = SMOKE_TESTS if smoke else ALL_TESTS if everything else VERSION_TESTS
     selection = () if everything else ("-m", "not full_only")
-    # Shares and rates are counted, so one in some thousand is off by chance, or by
-    # a pause of the machine. A test that fails is run once more and the summary
-    # says so; one that is wrong fails again.
-    run(python, "-m", "pytest", "-q", "--reruns", "1", *tests, *selection, environment=CLEAN)
+    run(python, "-m", "pytest", "-q", *tests, *selection, environment=CLEAN)
 
 
 def stress_programs() -> list[Path]:

@@ -93,6 +93,40 @@ def tolerance(share: float, samples: int, *, bias: float = 0.01) -> float:
     return 4 * sqrt(max(share * (1 - share), 0.01) / max(samples, 1)) + bias
 
 
+def missed_looks(profile: Any) -> int:
+    """Return how many looks the recorder itself says it did not take.
+
+    Deadlines that passed while its sampler waited for a processor, looks left
+    out because the thread stood in a wait, stacks lost or not readable.
+    """
+    left_out: int = profile.meta["waiting_samples"]
+    late: int = profile.recording.loss["late_ticks"]
+    lost: int = profile.dropped_count
+    return late + left_out + lost
+
+
+def fewest_looks(profile: Any, cpu_ns: float) -> float:
+    """Return how many samples a thread that used `cpu_ns` has at least.
+
+    One per interval, less what the recorder owns up to. Gaps between looks are
+    uniform over one interval, so the count has a variance of a twelfth of
+    itself; four standard errors are chance. A tenth is what a tick spends on
+    threads that have just been pushed aside, and on its first and last gap.
+    """
+    expected = cpu_ns / (profile.interval_ms * 1e6)
+    return 0.9 * expected - 4 * sqrt(expected / 12) - missed_looks(profile) - 2
+
+
+def most_looks(profile: Any, cpu_ns: float, pushed_aside: int) -> float:
+    """Return how many samples such a thread has at most.
+
+    A thread that waits for a processor is looked at too, once per wait: that
+    adds up to one sample for each of the `pushed_aside` times it lost its own.
+    """
+    expected = cpu_ns / (profile.interval_ms * 1e6)
+    return 1.1 * expected + 4 * sqrt(expected / 12) + pushed_aside + 2
+
+
 def marked_line(module: ModuleType, mark: str) -> int:
     """Return the line of `module` that is marked `# line: mark`."""
     lines = Path(str(module.__file__)).read_text().splitlines()

@@ -33,6 +33,13 @@ def _cpu_ns(rounds: int) -> int:
     return max(1, time.thread_time_ns() - begin)
 
 
+def cpu_ns(work: Callable[..., object], *arguments: object) -> int:
+    """Run `work` and return the CPU nanoseconds it took of this thread."""
+    begin = time.thread_time_ns()
+    work(*arguments)
+    return time.thread_time_ns() - begin
+
+
 class Ledger:
     """Nanoseconds by name, as the calling thread's clocks saw them."""
 

@@ -2,7 +2,8 @@
 
 Right answer: the samples of each part stand in its Python function, on the
 marked line; with native frames on, a function of the named library stands
-below it.
+below it. The clock is read rarely: it is a system call, and on a crowded
+machine a signal that comes late meets the thread there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def compress(seconds: float) -> None:
 def digest(seconds: float) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        hashlib.sha256(DATA).digest()  # line: digest
+        for _ in range(20):
+            hashlib.sha256(DATA).digest()  # line: digest
 
 
 def stat(seconds: float) -> None:
@@ -60,7 +62,8 @@ def multiply(seconds: float) -> None:
     matrix = numpy.ones((192, 192))
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        matrix @ matrix  # line: multiply
+        for _ in range(20):
+            matrix @ matrix  # line: multiply
 
 
 PARTS: dict[str, Callable[[float], None]] = {

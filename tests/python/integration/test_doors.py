@@ -5,7 +5,7 @@ from __future__ import annotations
 import sleep_mix
 import split
 import tachograph
-from answers import weight_by_function
+from answers import missed_looks, tolerance, weight_by_function
 from pytest import approx
 
 
@@ -38,8 +38,12 @@ def test_doors_of_different_modes_each_get_their_own_time() -> None:
     elapsed = weight_by_function(wall.profile, sleep_mix.NAMES)
     whole = sum(ledger.wall_ns.values())
     assert sum(elapsed.values()) == approx(whole, rel=0.05)
-    # A busy machine keeps the sampler waiting just when it keeps the program waiting.
-    assert elapsed["asleep"] == approx(ledger.wall_ns["asleep"], abs=0.12 * whole)
+    # A busy machine keeps the sampler waiting just when it keeps the program waiting: where
+    # a look was missed its time may go to either side.
+    share = ledger.wall_ns["asleep"] / whole
+    chance = tolerance(share, len(wall.profile.samples)) * whole
+    off = chance + 1e6 * missed_looks(wall.profile)
+    assert elapsed["asleep"] == approx(ledger.wall_ns["asleep"], abs=off)
 
 
 def test_closing_one_door_leaves_the_other_open() -> None:

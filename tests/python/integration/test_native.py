@@ -12,7 +12,8 @@ import foreign_threads
 import native_hot
 import pytest
 import tachograph
-from answers import marked_line, python_stack, short
+from answers import fewest_looks, marked_line, python_stack, short
+from clockwork import cpu_ns
 
 PARTS = sorted(native_hot.PARTS)
 
@@ -30,15 +31,15 @@ def test_samples_in_c_stand_on_the_calling_line(part: str) -> None:
     native_hot.PARTS[part](0.01)
 
     tachograph.start(interval_ms=1)
-    native_hot.PARTS[part](0.25)
+    spent = cpu_ns(native_hot.PARTS[part], 0.25)
     profile = tachograph.stop()
 
     main = threading.main_thread().native_id
     stacks = [python_stack(s) for s in profile.samples if s.thread_id == main]
     inside = [stack for stack in stacks if stack and short(stack[-1][0]) == part]
     lines = Counter(stack[-1][2] for stack in inside)
-    # A thread that stands in a system call while it waits for a processor is not counted.
-    assert len(inside) > (70 if part == "stat" else 160)
+    # A part has some preparing to do before it begins.
+    assert len(inside) > max(0.8 * fewest_looks(profile, spent), 0)
     # query also fills its table, on a line and in a generator of its own.
     assert lines[marked_line(native_hot, part)] > 0.9 * len(inside)
 
@@ -60,7 +61,7 @@ def test_without_asking_there_are_no_native_frames() -> None:
 def test_native_frames_stand_below_the_python_frame_that_called_them(part: str) -> None:
 
     tachograph.start(interval_ms=1)
-    native_hot.PARTS[part](0.25)
+    spent = cpu_ns(native_hot.PARTS[part], 0.25)
     profile = tachograph.stop()
 
     main = threading.main_thread().native_id
@@ -74,8 +75,7 @@ def test_native_frames_stand_below_the_python_frame_that_called_them(part: str) 
         merged += bool(below) and all(frame.is_native for frame in below)
         library = native_hot.LIBRARIES.get(part, "")
         named += any(library in Path(frame.filename).name for frame in below)
-    # A thread that stands in a system call while it waits for a processor is not counted.
-    assert inside > (70 if part == "stat" else 130)
+    assert inside > max(0.8 * fewest_looks(profile, spent), 0)
     # The interpreter's own call plumbing is left out, and without symbols so is its sort.
     fewest = {"stat": 0.5, "sort": 0.0}.get(part, 0.85)
     assert merged >= fewest * inside
@@ -109,7 +109,7 @@ def test_native_code_without_frame_pointers_is_unwound(tmp_path: Path) -> None:
     main = threading.main_thread().native_id
     others = [s for s in profile.samples if s.thread_id != main]
     burning = [s for s in others if "foreign_burn" in {f.function_name for f in s.frames}]
-    assert len(others) > 250
+    assert len(others) > max(fewest_looks(profile, 0.4e9), 0)
     assert len(burning) > 0.95 * len(others)
     for sample in burning:
         names = [frame.function_name for frame in sample.frames]
@@ -122,7 +122,7 @@ def test_a_python_callback_from_c_stands_between_its_native_frames(tmp_path: Pat
     foreign = foreign_threads.build(tmp_path)
 
     tachograph.start(interval_ms=1)
-    foreign_threads.run_in_python(foreign, 0.4)
+    spent = foreign_threads.run_in_python(foreign, 0.4)
     profile = tachograph.stop()
 
     kinds: Counter[bool] = Counter()
@@ -131,7 +131,8 @@ def test_a_python_callback_from_c_stands_between_its_native_frames(tmp_path: Pat
         if "called_back" in names:
             above = sample.frames[: names.index("called_back")]
             kinds[any(f.is_native and "libforeign" in f.filename for f in above)] += 1
-    assert kinds[True] > 0.9 * (kinds[True] + kinds[False]) > 200
+    assert kinds[True] > 0.9 * kinds.total()
+    assert kinds.total() > max(fewest_looks(profile, spent), 0)
 
 
 def test_a_library_that_comes_and_goes_under_sampling_is_no_harm(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_a_library_that_comes_and_goes_under_sampling_is_no_harm(tmp_path: Path)
     finally:
         tachograph.set_native_unwinding(False)
 
-    assert len(profile.samples) > 150
+    assert len(profile.samples) > fewest_looks(profile, 100 * 3e6)
 
 
 def test_the_native_stack_of_this_call_can_be_had() -> None:

@@ -14,8 +14,8 @@ import children
 import pytest
 import subinterpreters
 import tachograph
-from answers import counts_by_function, short
-from clockwork import rounds_per_ms, spin
+from answers import counts_by_function, fewest_looks, short
+from clockwork import cpu_ns, rounds_per_ms, spin
 from programs import TARGETS, Programs
 
 ONCE_A_MILLISECOND = 1
@@ -26,26 +26,27 @@ def test_a_forked_child_is_not_recording_and_can_start() -> None:
         assert not tachograph.is_active()
         assert tachograph.stats() is None
         tachograph.start(interval_ms=1)
-        spin(rounds_per_ms() * 200)
+        spent = cpu_ns(spin, rounds_per_ms() * 200)
         profile = tachograph.stop()
         counts = counts_by_function(profile, ["spin"])
-        assert counts["spin"] > 100, counts
+        assert counts["spin"] > max(fewest_looks(profile, spent), 0), counts
 
     tachograph.start(interval_ms=1)
-    spin(rounds_per_ms() * 50)
+    spent = cpu_ns(spin, rounds_per_ms() * 50)
     status = children.in_forked_child(child)
-    spin(rounds_per_ms() * 200)
+    spent += cpu_ns(spin, rounds_per_ms() * 200)
     profile = tachograph.stop()
 
     assert status == 0
-    assert counts_by_function(profile, ["spin"])["spin"] > 150
+    assert counts_by_function(profile, ["spin"])["spin"] > max(fewest_looks(profile, spent), 0)
 
 
 def test_a_child_forked_without_a_session_can_start() -> None:
     def child() -> None:
         tachograph.start(interval_ms=1)
-        spin(rounds_per_ms() * 100)
-        assert len(tachograph.stop().samples) > 40
+        spent = cpu_ns(spin, rounds_per_ms() * 100)
+        profile = tachograph.stop()
+        assert len(profile.samples) > max(fewest_looks(profile, spent), 0)
 
     assert children.in_forked_child(child) == 0
 
@@ -64,12 +65,12 @@ def test_a_child_that_only_exits_leaves_the_parents_file_alone(tmp_path: Path) -
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    spin(rounds_per_ms() * 100)
+    spent = cpu_ns(spin, rounds_per_ms() * 100)
     profile = tachograph.stop()
 
     reopened = tachograph.open(path)
     assert sum(row.self_weight for row in reopened.functions()) > 0
-    assert counts_by_function(profile, ["spin"])["spin"] > 80
+    assert counts_by_function(profile, ["spin"])["spin"] > max(fewest_looks(profile, spent), 0)
 
 
 def test_forking_again_and_again_under_sampling_never_hangs() -> None:
@@ -170,6 +171,33 @@ def test_a_killed_program_leaves_a_readable_recording(programs: Programs) -> Non
     assert spun > 0.8e9
 
 
+def test_a_start_that_fails_leaves_an_earlier_recording_alone(programs: Programs) -> None:
+    result = programs.text(
+        "import os, pathlib, resource, tachograph\n"
+        "path = pathlib.Path('earlier.tacho')\n"
+        "tachograph.start(interval_ms=1, output_path=path)\n"
+        "tachograph.stop()\n"
+        "earlier = path.read_bytes()\n"
+        "most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "failed = 0\n"
+        "for room in range(8):\n"
+        "    used = max(map(int, os.listdir('/proc/self/fd')))\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, (used + room, most))\n"
+        "    try:\n"
+        "        tachograph.start(interval_ms=1, output_path=path)\n"
+        "    except (OSError, tachograph.TachographError):\n"
+        "        failed += 1\n"
+        "        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n"
+        "        assert path.read_bytes() == earlier, room\n"
+        "    else:\n"
+        "        tachograph.stop()\n"
+        "        break\n"
+        "print(failed)\n"
+    )
+
+    assert int(result.stdout) > 0
+
+
 def test_a_second_interpreter_is_no_harm() -> None:
     if subinterpreters.interpreters() is None:
         pytest.skip("this Python cannot make interpreters")
@@ -178,7 +206,8 @@ def test_a_second_interpreter_is_no_harm() -> None:
         subinterpreters.run(0.08)
     profile = tachograph.stop()
 
-    assert len(profile.samples) > 200
+    fewest = fewest_looks(profile, 5 * 0.08e9)
+    assert len(profile.samples) > max(fewest, 0)
     if sys.version_info >= (3, 12):
         counts = counts_by_function(profile, ["in_the_other_interpreter"])
-        assert counts["in_the_other_interpreter"] > 100
+        assert counts["in_the_other_interpreter"] > max(fewest, 0)

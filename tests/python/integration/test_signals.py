@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import pytest
 import raw_poll
 import tachograph
-from answers import counts_by_thread
-from clockwork import rounds_per_ms, spin
+from answers import counts_by_thread, fewest_looks
+from clockwork import cpu_ns, rounds_per_ms, spin
 from programs import Programs
 
 
@@ -32,10 +32,11 @@ def test_threads_that_wait_long_are_left_alone(mode: str) -> None:
     waits = raw_poll.run(1.5, (50, 70), threads=8)
     tachograph.stop()
 
-    # A wait has fifty ticks and more, and each of them leaves it alone. What a signal sent
-    # in the microseconds before a wait may do on a busy machine is measured in benches/cpu.
+    # A wait has fifty ticks and more, and each of them leaves it alone. A signal sent in the
+    # microseconds before it begins may still end it, on a busy machine up to 0.7 % of them;
+    # four standard errors more are chance.
     assert waits.done > 100
-    assert waits.interrupted <= 0.02 * waits.done
+    assert waits.interrupted <= 0.007 * waits.done + 4 * (0.007 * waits.done) ** 0.5
 
 
 @pytest.mark.parametrize("mode", ["cpu", "wall"])
@@ -63,9 +64,11 @@ def test_a_handler_of_the_users_own_still_gets_its_signals() -> None:
     before = {kind: signal.signal(kind, lambda number, _: got.append(number)) for kind in kinds}
     try:
         tachograph.start(interval_ms=1)
+        begin = time.thread_time_ns()
         for kind in kinds * 3:
             signal.raise_signal(kind)
             spin(rounds_per_ms() * 10)
+        spent = time.thread_time_ns() - begin
         profile = tachograph.stop()
         for kind in kinds:
             signal.raise_signal(kind)
@@ -74,7 +77,7 @@ def test_a_handler_of_the_users_own_still_gets_its_signals() -> None:
             signal.signal(kind, handler)
 
     assert sorted(got) == sorted(kinds * 4)
-    assert len(profile.samples) > 50
+    assert len(profile.samples) > fewest_looks(profile, spent)
 
 
 def test_a_handler_set_over_ours_is_called_for_its_own_signals_only() -> None:
@@ -120,13 +123,13 @@ def test_a_thread_that_blocks_our_signal_does_not_stop_the_others() -> None:
     tachograph.start(interval_ms=1)
     thread = threading.Thread(target=deaf, name="deaf")
     thread.start()
-    spin(rounds)
+    spent = cpu_ns(spin, rounds)
     thread.join()
     begin = time.monotonic()
     profile = tachograph.stop()
 
     assert time.monotonic() - begin < 2
-    assert counts_by_thread(profile)["MainThread"] > 100
+    assert counts_by_thread(profile)["MainThread"] > fewest_looks(profile, spent)
 
 
 def test_a_thread_that_blocks_every_signal_is_counted_in_the_weights_or_named() -> None:
@@ -180,14 +183,14 @@ def test_faulthandler_works_beside_a_recording() -> None:
     was_enabled = faulthandler.is_enabled()
     tachograph.start(interval_ms=1)
     faulthandler.enable()
-    spin(rounds_per_ms() * 100)
+    spent = cpu_ns(spin, rounds_per_ms() * 300)
     faulthandler.disable()
-    spin(rounds_per_ms() * 100)
+    spent += cpu_ns(spin, rounds_per_ms() * 300)
     profile = tachograph.stop()
     if was_enabled:
         faulthandler.enable()
 
-    assert counts_by_thread(profile)["MainThread"] > 100
+    assert counts_by_thread(profile)["MainThread"] > fewest_looks(profile, spent)
 
 
 def test_keyboard_interrupt_still_ends_a_recorded_program(programs: Programs) -> None:

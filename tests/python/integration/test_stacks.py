@@ -14,8 +14,8 @@ import many_imports
 import pytest
 import tachograph
 import torn
-from answers import marked_line, python_stack, short
-from clockwork import rounds_per_ms
+from answers import fewest_looks, marked_line, python_stack, short
+from clockwork import cpu_ns, rounds_per_ms
 
 
 def hot_line_work(rounds: int) -> int:
@@ -33,14 +33,14 @@ HOT_LINES = range(
 
 def test_a_frame_carries_the_current_line_not_the_def_line() -> None:
     tachograph.start(interval_ms=1)
-    hot_line_work(rounds_per_ms() * 300)
+    spent = cpu_ns(hot_line_work, rounds_per_ms() * 300)
     profile = tachograph.stop()
 
     lines: Counter[int] = Counter()
     for sample in profile.samples:
         if sample.frames and short(sample.frames[-1].function_name) == "hot_line_work":
             lines[sample.frames[-1].lineno] += 1
-    assert sum(lines.values()) > 150
+    assert sum(lines.values()) > max(fewest_looks(profile, spent), 0)
     assert sum(lines[line] for line in HOT_LINES) > 0.98 * sum(lines.values())
 
 
@@ -54,7 +54,7 @@ def middle(rounds: int) -> int:
 
 def test_frames_are_root_first_with_callers_at_their_call_lines() -> None:
     tachograph.start(interval_ms=1)
-    outermost(rounds_per_ms() * 300)
+    spent = cpu_ns(outermost, rounds_per_ms() * 300)
     profile = tachograph.stop()
 
     seen = 0
@@ -67,19 +67,19 @@ def test_frames_are_root_first_with_callers_at_their_call_lines() -> None:
             assert stack[-3][2] == outermost.__code__.co_firstlineno + 1
             assert stack[-2][2] == middle.__code__.co_firstlineno + 1
             assert stack[-1][1] == __file__
-    assert seen > 150
+    assert seen > max(fewest_looks(profile, spent), 0)
 
 
 def test_no_impossible_stack_in_code_that_calls_and_returns_fast() -> None:
     rules = torn.Rules()
 
     tachograph.start(interval_ms=1)
-    torn.torn_root(2.0)
+    spent = cpu_ns(torn.torn_root, 2.0)
     profile = tachograph.stop()
 
     wrong = Counter(filter(None, (rules.why_impossible(python_stack(s)) for s in profile.samples)))
     assert not wrong
-    assert len(profile.samples) > 1500
+    assert len(profile.samples) > max(fewest_looks(profile, spent), 0)
     assert profile.dropped_count <= 0.003 * len(profile.samples) + 3
 
 
@@ -114,7 +114,7 @@ def test_code_made_by_exec_has_its_own_names_and_lines() -> None:
     work = made_code.make("made_here", shift=7)
 
     tachograph.start(interval_ms=1)
-    work(rounds_per_ms() * 200)
+    spent = cpu_ns(work, rounds_per_ms() * 200)
     profile = tachograph.stop()
 
     found = Counter(
@@ -123,7 +123,7 @@ def test_code_made_by_exec_has_its_own_names_and_lines() -> None:
         for f in s.frames
         if f.function_name == "made_here"
     )
-    assert sum(found.values()) > 100
+    assert sum(found.values()) > max(fewest_looks(profile, spent), 0)
     assert {file for file, _ in found} == {"<made made_here>"}
     hot = sum(count for (_, line), count in found.items() if line - 7 in made_code.HOT_LINES)
     assert hot > 0.95 * sum(found.values())
@@ -131,7 +131,7 @@ def test_code_made_by_exec_has_its_own_names_and_lines() -> None:
 
 def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
     tachograph.start(interval_ms=1)
-    made_code.churn(800, rounds_per_ms())
+    spent = cpu_ns(made_code.churn, 800, rounds_per_ms())
     profile = tachograph.stop()
 
     seen: Counter[str] = Counter()
@@ -143,8 +143,9 @@ def test_code_that_was_dropped_never_lends_its_name_to_later_code() -> None:
                 shift = int(number[1]) % 50
                 assert frame.filename == f"<made {frame.function_name}>"
                 assert shift < frame.lineno <= shift + 5
-    # One sample each, in the order they were made: a stale name would repeat.
-    assert len(seen) > 300
+    # One sample each, in the order they were made: a stale name would repeat. Half of the
+    # time goes into making them, and of those looked at once a third has no look by chance.
+    assert len(seen) > 0.3 * fewest_looks(profile, spent)
     assert seen.most_common(1)[0][1] < 20
 
 
@@ -208,11 +209,12 @@ def test_a_stack_beyond_the_limit_keeps_its_innermost_frames() -> None:
     rounds = rounds_per_ms() * 150
 
     tachograph.start(interval_ms=1, max_depth=40)
-    deep.run(2000, rounds)
+    spent = cpu_ns(deep.run, 2000, rounds)
     profile = tachograph.stop()
 
     stacks = [s for s in profile.samples if short(s.frames[-1].function_name) == "spin"]
-    assert len(stacks) > 70
+    # Going down and coming back takes some of it.
+    assert len(stacks) > max(0.7 * fewest_looks(profile, spent), 0)
     for sample in stacks:
         # A label may stand for the frames that were left out.
         assert 40 <= len(sample.frames) <= 41

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import resource
 import threading
 import time
 from collections import Counter
@@ -13,8 +14,17 @@ import foreign_threads
 import lock_fight
 import pytest
 import tachograph
-from answers import counts_by_thread, python_stack, short, tolerance, weight_by_thread
-from clockwork import rounds_per_ms, shares, spin
+from answers import (
+    counts_by_thread,
+    fewest_looks,
+    missed_looks,
+    most_looks,
+    python_stack,
+    short,
+    tolerance,
+    weight_by_thread,
+)
+from clockwork import cpu_ns, rounds_per_ms, shares, spin
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +53,26 @@ def test_threads_that_ran_before_the_start_are_seen() -> None:
 
     thread = threading.Thread(target=early, name="early-bird")
     thread.start()
+    clock = time.pthread_getcpuclockid(thread.ident or 0)
     tachograph.start(interval_ms=1)
+    begin = time.clock_gettime_ns(clock)
     time.sleep(0.4)
+    spent = time.clock_gettime_ns(clock) - begin
     profile = tachograph.stop()
     stop.set()
     thread.join()
 
-    assert counts_by_thread(profile)["early-bird"] > 100
+    assert counts_by_thread(profile)["early-bird"] > fewest_looks(profile, spent)
+    assert weight_by_thread(profile)["early-bird"] > 0.95 * spent
 
 
 def test_a_thread_renamed_while_it_runs_has_its_last_name() -> None:
+    spent: list[int] = []
+
     def worker() -> None:
         threading.current_thread().name = "chosen-later"
         spin(rounds_per_ms() * 100)
+        spent.append(time.thread_time_ns())
 
     tachograph.start(interval_ms=1)
     thread = threading.Thread(target=worker, name="chosen-early")
@@ -64,7 +81,7 @@ def test_a_thread_renamed_while_it_runs_has_its_last_name() -> None:
     profile = tachograph.stop()
 
     names = counts_by_thread(profile)
-    assert names["chosen-later"] > 40
+    assert names["chosen-later"] > max(fewest_looks(profile, spent[0]), 0)
     assert names["chosen-early"] == 0
 
 
@@ -84,8 +101,11 @@ def test_a_thread_of_c_that_never_meets_python_is_seen(foreign: ctypes.CDLL) -> 
 
     main = threading.main_thread().native_id
     others = [sample for sample in profile.samples if sample.thread_id != main]
-    assert len(others) > 350
+    assert len(others) > max(fewest_looks(profile, 0.5e9), 0)
     assert all(sample.frames for sample in others)
+    # It is found at a tick, and takes what it used since the last one with it.
+    lost = 2e6 + 1e6 * missed_looks(profile)
+    assert 0.5e9 - lost < sum(sample.weight_ns for sample in others) < 0.52e9
 
 
 def test_a_thread_of_c_that_calls_back_shows_the_callback(foreign: ctypes.CDLL) -> None:
@@ -98,7 +118,7 @@ def test_a_thread_of_c_that_calls_back_shows_the_callback(foreign: ctypes.CDLL) 
         for sample in profile.samples
         if any(short(name) == "called_back" for name, _, _ in python_stack(sample))
     ]
-    assert len(inside) > 0.75 * spent / 1e6
+    assert len(inside) > max(fewest_looks(profile, spent), 0)
     assert {s.thread_id for s in inside} != {threading.main_thread().native_id}
 
 
@@ -110,9 +130,10 @@ def test_a_short_lived_thread_of_c_is_seen_within_two_periods(foreign: ctypes.CD
 
     main = threading.main_thread().native_id
     threads = Counter(s.thread_id for s in profile.samples if s.thread_id != main)
-    # 60 ms is six periods: even if two pass before it is found, some four are left.
-    assert len(threads) >= 18
-    assert sum(threads.values()) >= 20 * 3
+    # 60 ms is six periods: even if two pass before it is found, some four are left. A
+    # thread goes unseen only where the sampler missed all of its periods.
+    assert len(threads) > 20 - 1 - missed_looks(profile) / 5
+    assert sum(threads.values()) > fewest_looks(profile, 20 * 60e6) - 20 * 2
 
 
 def test_threads_that_fight_for_the_lock_get_what_their_clocks_say() -> None:
@@ -129,9 +150,12 @@ def test_three_hundred_threads_are_all_recorded() -> None:
     gate = threading.Barrier(301)
     rounds = rounds_per_ms() * 6
 
+    spent: list[int] = []
+
     def worker() -> None:
         gate.wait()
         spin(rounds)
+        spent.append(time.thread_time_ns())
         gate.wait()
 
     threads = [threading.Thread(target=worker, name=f"many-{i}") for i in range(300)]
@@ -145,8 +169,12 @@ def test_three_hundred_threads_are_all_recorded() -> None:
         thread.join()
 
     names = {name for name in counts_by_thread(profile) if name.startswith("many-")}
-    # 6 ms of CPU each: a thread without any sample is one chance in several hundred.
-    assert len(names) > 270
+    # 6 ms of CPU each: a thread without any sample is one chance in several hundred, or
+    # one for every five looks in a row that were missed.
+    assert len(names) > 290 - missed_looks(profile) / 5
+    main = threading.main_thread().native_id
+    weight = sum(sample.weight_ns for sample in profile.samples if sample.thread_id != main)
+    assert weight > 0.95 * sum(spent)
 
 
 def test_threads_that_start_and_die_leave_true_samples() -> None:
@@ -168,11 +196,14 @@ def test_threads_that_start_and_die_leave_true_samples() -> None:
     looks = [s for s in profile.samples if not s.frames[0].function_name.startswith("<ended")]
     brief = [s for s in looks if (s.thread_name or "").startswith("brief-")]
     stacks = [stack for stack in map(python_stack, brief) if stack[0][1]]
-    # Before its first and after its last Python frame a thread is in C alone.
-    assert len(stacks) > 0.9 * len(brief)
-    assert {short(stack[0][0]) for stack in stacks} == {"_bootstrap"}
-    # Two periods of ten may pass before a thread is found, but none of its CPU time is lost.
-    assert sum(sample.weight_ns for sample in brief) > 0.85 * sum(spent)
+    # Before its first and after its last Python frame a thread is in C alone, each time
+    # for less than a period: one look may fall there. Wherever else it is, it shows.
+    assert len(brief) - len(stacks) <= 2 * len(spent)
+    assert {short(stack[0][0]) for stack in stacks} <= {"_bootstrap"}
+    # An ended thread takes with it what it used since the last look at it: one period or
+    # two, and those that were missed. One that was never looked at is lost whole.
+    lost = (2 * len(spent) + missed_looks(profile)) * 1e6
+    assert sum(sample.weight_ns for sample in brief) > sum(spent) - lost
 
 
 def test_stop_may_be_called_from_another_thread_than_start() -> None:
@@ -181,18 +212,23 @@ def test_stop_may_be_called_from_another_thread_than_start() -> None:
     starter = threading.Thread(target=tachograph.start, args=(1,))
     starter.start()
     starter.join()
-    spin(rounds_per_ms() * 200)
+    spent = cpu_ns(spin, rounds_per_ms() * 200)
     stopper = threading.Thread(target=lambda: results.append(tachograph.stop()))
     stopper.start()
     stopper.join()
 
-    assert counts_by_thread(results[0])["MainThread"] > 100
+    assert counts_by_thread(results[0])["MainThread"] > fewest_looks(results[0], spent)
 
 
 def test_registering_still_works_and_changes_nothing() -> None:
+    spent: list[int] = []
+    pushed_aside: list[int] = []
+
     def worker() -> None:
         with tachograph.ThreadProfiler():
-            spin(rounds_per_ms() * 100)
+            spin(rounds_per_ms() * 300)
+            spent.append(time.thread_time_ns())
+            pushed_aside.append(resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw)
 
     tachograph.start(interval_ms=1)
     assert tachograph.register_thread()
@@ -202,8 +238,10 @@ def test_registering_still_works_and_changes_nothing() -> None:
     tachograph.unregister_thread()
     profile = tachograph.stop()
 
-    # Twice registered, sampled once; a busy machine adds a look for each time it had to wait.
-    assert 40 < counts_by_thread(profile)["registered"] < 250
+    # Twice registered, sampled once.
+    count = counts_by_thread(profile)["registered"]
+    most = most_looks(profile, spent[0], pushed_aside[0])
+    assert fewest_looks(profile, spent[0]) < count < most
 
 
 def test_our_own_threads_never_appear() -> None:
