@@ -4,6 +4,8 @@ mod arbitrary;
 
 use arbitrary::{as_kept, profile};
 use proptest::prelude::*;
+use tachograph_profile::analyze::{metrics, spans};
+use tachograph_profile::export::{Style, summary};
 use tachograph_profile::file::{Writer, encode, read};
 use tachograph_profile::{Batch, Free, Loss, Profile, SpanEnd, SpanId, Tables, Time};
 
@@ -206,5 +208,24 @@ proptest! {
             again.meta.within.pop();
             prop_assert_eq!(again, part);
         }
+    }
+
+    #[test]
+    fn rows_of_spans_hold_every_span_and_are_a_tree(profile in profile()) {
+        let rows = spans(&profile);
+
+        prop_assert_eq!(rows.iter().map(|row| row.count).sum::<u64>(), profile.spans.len() as u64);
+        let failed = profile.spans.iter().filter(|span| span.failed).count();
+        prop_assert_eq!(rows.iter().map(|row| row.failed).sum::<u64>(), failed as u64);
+        for (place, row) in rows.iter().enumerate() {
+            prop_assert!(row.p50_ns <= row.p95_ns && row.p95_ns <= row.max_ns);
+            prop_assert!(row.parent.is_none_or(|parent| parent < place));
+            let depth = row.parent.map_or(0, |parent| rows[parent].depth + 1);
+            prop_assert_eq!(row.depth, depth);
+        }
+        let values: u64 = metrics(&profile).iter().map(|row| row.count).sum();
+        prop_assert_eq!(values, profile.points.len() as u64);
+        let style = Style { color: false, width: 130, unicode: false };
+        prop_assert!(summary(&profile, &style).is_ascii());
     }
 }

@@ -181,6 +181,17 @@ pub fn program_name(meta: &Meta) -> String {
     }
 }
 
+/// The program, and the spans its recording was narrowed to:
+/// `train.py within epoch/forward`.
+pub(super) fn part_name(meta: &Meta) -> String {
+    let mut name = program_name(meta);
+    for span in &meta.within {
+        name.push_str(" within ");
+        name.push_str(span);
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +227,14 @@ mod tests {
         assert_eq!(short_percent(1, 9000), "<0.1 %");
         assert_eq!(short_percent(0, 1000), "0 %");
         assert_eq!(short_percent(5, 0), "<0.1 %");
+    }
+
+    #[test]
+    fn a_part_is_called_by_the_spans_it_was_narrowed_to() {
+        let mut meta = Meta { command: vec!["train.py".to_owned()], ..Meta::default() };
+        assert_eq!(part_name(&meta), "train.py");
+        meta.within = vec!["epoch/forward".to_owned(), "matmul".to_owned()];
+        assert_eq!(part_name(&meta), "train.py within epoch/forward within matmul");
     }
 
     #[test]

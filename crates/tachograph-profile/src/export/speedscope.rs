@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::format::program_name;
+use super::format::part_name;
 use crate::analyze::{frame_name, track_name};
 use crate::{Measure, Profile, StackId, TrackId, Weight};
 
@@ -50,7 +50,7 @@ pub fn speedscope(profile: &Profile, measure: Measure) -> Vec<u8> {
     out.extend_from_slice(b"]},\"profiles\":[");
     out.extend_from_slice(&profiles);
     out.extend_from_slice(b"],\"name\":");
-    write_string(&mut out, &program_name(&profile.meta));
+    write_string(&mut out, &part_name(&profile.meta));
     out.extend_from_slice(b",\"exporter\":");
     write_string(&mut out, concat!("tachograph ", env!("CARGO_PKG_VERSION")));
     out.push(b'}');

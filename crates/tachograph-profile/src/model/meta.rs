@@ -38,6 +38,18 @@ pub struct Meta {
     pub labels: BTreeMap<String, String>,
 }
 
+impl Meta {
+    /// How long the recording took; of a part within spans, how long they did.
+    #[must_use]
+    pub fn elapsed_ns(&self) -> u64 {
+        if self.within.is_empty() {
+            self.duration_ns.saturating_sub(self.from_ns)
+        } else {
+            self.covered_ns
+        }
+    }
+}
+
 /// The interpreter that ran the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

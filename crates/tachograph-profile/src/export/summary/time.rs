@@ -22,11 +22,7 @@ fn bar_columns(style: Style) -> usize {
 
 /// How long the recording, or the part of it that is shown, took.
 pub(super) fn elapsed_ns(profile: &Profile) -> u64 {
-    let meta = &profile.meta;
-    if !meta.within.is_empty() {
-        return meta.covered_ns;
-    }
-    meta.duration_ns.saturating_sub(meta.from_ns)
+    profile.meta.elapsed_ns()
 }
 
 /// The thread the program started on.

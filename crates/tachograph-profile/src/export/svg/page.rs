@@ -6,7 +6,7 @@ use super::chart::{Chart, MARGIN, class};
 use super::label::escape;
 use crate::analyze::Origin;
 use crate::export::doubts::{losses, sampling};
-use crate::export::format::{duration, measure_name, program_name, weight};
+use crate::export::format::{duration, measure_name, part_name, weight};
 use crate::{Measure, Profile};
 
 /// Width of the still picture; the script follows the window instead.
@@ -33,7 +33,7 @@ const SCRIPT: &str = include_str!("flame.js");
 pub fn svg(profile: &Profile, measure: Measure) -> String {
     let chart = Chart::new(profile, measure);
     let height = HEAD + chart.height().max(60) + FOOT;
-    let program = escape(&program_name(&profile.meta));
+    let program = escape(&part_name(&profile.meta));
     let mut out = String::with_capacity(64 * 1024);
     // Writing to a string cannot fail.
     let _ = write!(
@@ -96,7 +96,7 @@ fn write_head(out: &mut String, profile: &Profile, measure: Measure, whole: u64,
 
 fn facts(profile: &Profile) -> String {
     let meta = &profile.meta;
-    let mut facts = vec![duration(meta.duration_ns)];
+    let mut facts = vec![duration(meta.elapsed_ns())];
     if meta.process_cpu_ns > 0 {
         facts.push(format!("{} CPU", duration(meta.process_cpu_ns)));
     }
