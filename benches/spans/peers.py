@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rounds import Case
+from rounds import Case, Prepared
 
 PACKAGES = ("codetiming", "prometheus_client", "opentelemetry-sdk", "viztracer")
 
@@ -102,19 +102,17 @@ def _opentelemetry_block() -> tuple[str, Case]:
 def _viztracer_block() -> tuple[str, Case]:
     from viztracer import VizTracer
 
-    tracer = VizTracer(verbose=0, tracer_entries=10_000)
-    # On 3.11 a tracer that never started slows every call of the program.
-    tracer.start()
-    tracer.stop()
+    tracer = VizTracer(verbose=0, tracer_entries=100_000, log_sparse=True)
 
-    def run(n: int) -> None:
-        tracer.enable = True
-        for _ in range(n):
-            with tracer.log_event("x"):
-                pass
+    def stop() -> None:
+        tracer.stop()
         tracer.clear()
 
-    return "viztracer log_event", run
+    # A tracer that never started slows every call of the program on 3.11.
+    tracer.start()
+    stop()
+    block = _repeat_block(lambda: tracer.log_event("x"))
+    return "viztracer log_event", Prepared(block, tracer.start, stop)
 
 
 def _codetiming_call(function: Callable[[], None]) -> tuple[str, Case]:

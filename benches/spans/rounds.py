@@ -18,6 +18,18 @@ from figures import Figure
 Case = Callable[[int], object]
 
 
+class Prepared:
+    """A case with something to do before and after it, which is not measured."""
+
+    def __init__(
+        self, case: Case, before: Callable[[], object], after: Callable[[], object] = int
+    ) -> None:
+        self.case, self.before, self.after = case, before, after
+
+    def __call__(self, size: int) -> None:
+        self.case(size)
+
+
 class Rounds:
     """Nanoseconds per operation of each case, round by round."""
 
@@ -48,6 +60,11 @@ class Rounds:
 
 
 def _chunk(case: Case, size: int) -> float:
+    if isinstance(case, Prepared):
+        case.before()
+        took = _chunk(case.case, size)
+        case.after()
+        return took
     begin = time.thread_time_ns()
     case(size)
     return (time.thread_time_ns() - begin) / size

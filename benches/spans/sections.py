@@ -17,7 +17,7 @@ import tachograph
 import threads
 from figures import Figure, Row, at_least, at_most, table
 from references import NullTimer, Timer, timed_by_hand, timed_by_hand_async
-from rounds import Case, Rounds
+from rounds import Case, Prepared, Rounds
 from tachograph.decorators import time_it
 from tachograph.profiler import MetricsCollector
 from tachograph.profiling import export_timeline
@@ -65,11 +65,8 @@ def five_nested(n: int) -> None:
 
 
 def switched(case: Case, on: bool) -> Case:
-    def run(n: int) -> None:
-        tachograph.configure(profiling=on)
-        case(n)
-
-    return run
+    """Return the case with the live report on or off."""
+    return Prepared(case, lambda: tachograph.configure(profiling=on))
 
 
 def blocks(rounds: int) -> list[Row]:

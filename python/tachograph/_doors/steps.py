@@ -38,20 +38,14 @@ def timed(function: Any, plan: _Plan) -> Any:
 
 def _coroutine(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     async def wrapped(*args: Any, **kwargs: Any) -> Any:
-        inner = function(*args, **kwargs)
-        if not plan.is_wanted():
-            return await inner
-        return await plan.run(args, kwargs).steps(inner, True)
+        return await plan.steps(function(*args, **kwargs), args, kwargs, True)
 
     return wrapped
 
 
 def _generator(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        inner = function(*args, **kwargs)
-        if not plan.is_wanted():
-            return (yield from inner)
-        return (yield from plan.run(args, kwargs).steps(inner, False))
+        return (yield from plan.steps(function(*args, **kwargs), args, kwargs, False))
 
     return wrapped
 
@@ -59,24 +53,24 @@ def _generator(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
 def _async_generator(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     async def wrapped(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **kwargs)
-        run = plan.run(args, kwargs)
+        turns = plan.turns(args, kwargs)
         try:
             step = inner.asend(None)
             while True:
                 try:
-                    value = await run.turn(step)
+                    value = await turns.turn(step)
                 except StopAsyncIteration:
                     return
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    await run.turn(inner.aclose())
+                    await turns.turn(inner.aclose())
                     raise
                 except BaseException as error:
                     step = inner.athrow(error)
                 else:
                     step = inner.asend(sent)
         finally:
-            run.close()
+            turns.close()
 
     return wrapped

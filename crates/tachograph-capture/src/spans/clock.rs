@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::lane;
 use crate::sys::{clock, ticks};
 
 /// Age at which an anchor is taken anew, in nanoseconds.
@@ -31,7 +32,7 @@ struct Pair {
 }
 
 /// A thread's last anchor.
-struct Anchor {
+pub(crate) struct Anchor {
     ticks: Cell<u64>,
     ns: Cell<u64>,
     /// Ticks for which it holds; 0 at first.
@@ -40,32 +41,11 @@ struct Anchor {
     told: Cell<u64>,
 }
 
-thread_local! {
-    static ANCHOR: Anchor = const {
-        Anchor {
-            ticks: Cell::new(0),
-            ns: Cell::new(0),
-            lasts: Cell::new(0),
-            told: Cell::new(0),
-        }
-    };
-}
-
 /// Nanoseconds on the monotonic clock; never less than this thread's last answer.
 #[inline]
 #[must_use]
 pub fn now_ns() -> u64 {
-    ANCHOR.with(|anchor| {
-        let passed = ticks::now().wrapping_sub(anchor.ticks.get());
-        let now = if passed < anchor.lasts.get() {
-            anchor.ns.get() + scaled(passed, RATE.load(Ordering::Relaxed))
-        } else {
-            anchor.renew()
-        };
-        let now = now.max(anchor.told.get());
-        anchor.told.set(now);
-        now
-    })
+    lane::with_own(|own| own.anchor.now())
 }
 
 /// CPU time of the whole process, in nanoseconds.
@@ -81,6 +61,25 @@ pub fn thread_cpu_ns() -> u64 {
 }
 
 impl Anchor {
+    /// No anchor yet.
+    pub(crate) const fn new() -> Self {
+        Self { ticks: Cell::new(0), ns: Cell::new(0), lasts: Cell::new(0), told: Cell::new(0) }
+    }
+
+    /// Nanoseconds on the monotonic clock.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        let passed = ticks::now().wrapping_sub(self.ticks.get());
+        let now = if passed < self.lasts.get() {
+            self.ns.get() + scaled(passed, RATE.load(Ordering::Relaxed))
+        } else {
+            self.renew()
+        };
+        let now = now.max(self.told.get());
+        self.told.set(now);
+        now
+    }
+
     #[cold]
     fn renew(&self) -> u64 {
         if !ticks::are_steady() {

@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::clock::Anchor;
 use super::events::Pending;
 use super::meter::Shards;
 use super::timeline::Ring;
@@ -22,6 +23,9 @@ pub(crate) struct Lane {
     is_taken: AtomicBool,
     /// Spans begun on it so far; only its thread writes.
     begun: AtomicU64,
+    /// Calls counted on it so far, and how many of them are forgotten.
+    calls: AtomicU64,
+    forgotten_calls: AtomicU64,
     content: Mutex<Content>,
 }
 
@@ -45,11 +49,14 @@ struct Lanes {
 
 static LANES: AtomicPtr<Lanes> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What only the thread itself uses.
-struct Own {
+/// What only the thread itself uses; in one place, because finding that place
+/// costs as much as using it.
+pub(crate) struct Own {
     lane: Cell<Option<&'static Lane>>,
     /// The innermost open span; 0 when there is none.
-    current: Cell<u64>,
+    pub(crate) current: Cell<u64>,
+    /// Its clock.
+    pub(crate) anchor: Anchor,
     /// State of a small random generator.
     dice: Cell<u64>,
 }
@@ -59,6 +66,7 @@ thread_local! {
         Own {
             lane: Cell::new(None),
             current: Cell::new(0),
+            anchor: Anchor::new(),
             dice: Cell::new(0),
         }
     };
@@ -85,10 +93,23 @@ impl Lane {
 /// The calling thread's lane; `None` while the thread is being torn down.
 #[inline]
 pub(crate) fn own() -> Option<&'static Lane> {
-    let lane = OWN.with(|own| own.lane.get());
-    match lane {
-        Some(lane) if lane.generation == fork::generation() => Some(lane),
-        _ => attach(),
+    OWN.with(Own::lane)
+}
+
+/// Looks at what the calling thread has of its own.
+#[inline]
+pub(crate) fn with_own<R>(look: impl FnOnce(&Own) -> R) -> R {
+    OWN.with(look)
+}
+
+impl Own {
+    /// The thread's lane; `None` while the thread is being torn down.
+    #[inline]
+    pub(crate) fn lane(&self) -> Option<&'static Lane> {
+        match self.lane.get() {
+            Some(lane) if lane.generation == fork::generation() => Some(lane),
+            _ => attach(),
+        }
     }
 }
 
@@ -126,6 +147,8 @@ impl Lanes {
             generation: self.generation,
             is_taken: AtomicBool::new(true),
             begun: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            forgotten_calls: AtomicU64::new(0),
             content: Mutex::default(),
         }));
         all.push(lane);
@@ -156,6 +179,31 @@ pub(crate) fn new_span(lane: &Lane) -> u64 {
     (u64::from(lane.number) << 40) | (begun & ((1 << 40) - 1))
 }
 
+/// Counts one call, of whatever the caller counts.
+#[inline]
+pub fn count_call() {
+    if let Some(lane) = own() {
+        // Only this thread writes.
+        lane.calls.store(lane.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+/// The calls that all threads counted.
+#[must_use]
+pub fn calls() -> u64 {
+    let count = |lane: &&Lane| {
+        lane.calls.load(Ordering::Relaxed) - lane.forgotten_calls.load(Ordering::Relaxed)
+    };
+    all().iter().map(count).sum()
+}
+
+/// Forgets the calls so far.
+pub fn clear_calls() {
+    for lane in all() {
+        lane.forgotten_calls.store(lane.calls.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
 /// The innermost span that is open on this thread; 0 when there is none.
 #[inline]
 pub(crate) fn current() -> u64 {
@@ -166,22 +214,6 @@ pub(crate) fn current() -> u64 {
 #[inline]
 pub(crate) fn set_current(span: u64) {
     OWN.with(|own| own.current.set(span));
-}
-
-/// Makes `span` the innermost one; returns the one that was.
-#[inline]
-pub(crate) fn replace_current(span: u64) -> u64 {
-    OWN.with(|own| own.current.replace(span))
-}
-
-/// Makes `outer` the innermost one if that is `span`.
-#[inline]
-pub(crate) fn leave_current(span: u64, outer: u64) {
-    OWN.with(|own| {
-        if own.current.get() == span {
-            own.current.set(outer);
-        }
-    });
 }
 
 /// A random number, the next of this thread.

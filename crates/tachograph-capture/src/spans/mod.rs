@@ -22,6 +22,7 @@ pub use attributes::{AttributeValue, Attributes, decode};
 pub(crate) use book::{hold, let_go};
 pub use clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 pub(crate) use events::{Event, Over, set_bell, take_events};
+pub use lane::{calls, clear_calls, count_call};
 pub use ledger::Ledger;
 pub use meter::Meter;
 pub use names::{MORE_NAMES, Name};

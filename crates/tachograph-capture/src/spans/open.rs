@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attributes::Attributes;
 use super::events::{Event, Over};
-use super::lane::Lane;
+use super::lane::{Lane, Own};
 use super::meter::Meter;
 use super::names::Name;
 use super::timeline::Timing;
@@ -151,21 +151,23 @@ impl Open {
     /// Begins it, in its place.
     #[inline]
     pub fn begin(&mut self, parent: Parent, task: Option<&Task>) {
-        let Some(lane) = lane::own() else { return self.begin_nowhere() };
-        let span = lane::new_span(lane);
-        self.span = span;
-        match parent {
-            Parent::OfThread => {
-                self.parent = lane::replace_current(span);
-                self.is_innermost = true;
+        lane::with_own(|own| {
+            let Some(lane) = own.lane() else { return self.begin_nowhere() };
+            let span = lane::new_span(lane);
+            self.span = span;
+            match parent {
+                Parent::OfThread => {
+                    self.parent = own.current.replace(span);
+                    self.is_innermost = true;
+                }
+                Parent::Is(parent) => {
+                    self.parent = parent.0;
+                    self.is_innermost = false;
+                }
             }
-            Parent::Is(parent) => {
-                self.parent = parent.0;
-                self.is_innermost = false;
-            }
-        }
-        self.start_ns = clock::now_ns();
-        self.is_recorded = state::is_recording() && self.tell_begin(lane, task);
+            self.start_ns = own.anchor.now();
+            self.is_recorded = state::is_recording() && self.tell_begin(lane, task);
+        });
     }
 
     /// A span on a thread that is being torn down: it has a duration, no more.
@@ -191,16 +193,21 @@ impl Open {
     /// Ends it; returns how long it took. Its attributes go with it.
     #[inline]
     pub fn end(&mut self, ended: &Ended<'_>) -> u64 {
-        let now = clock::now_ns();
+        lane::with_own(|own| self.end_on(own, ended))
+    }
+
+    #[inline]
+    fn end_on(&mut self, own: &Own, ended: &Ended<'_>) -> u64 {
+        let now = own.anchor.now();
         let duration_ns = now.saturating_sub(self.start_ns);
         // Another thread may end it, or a generator out of turn.
-        if self.is_innermost {
-            lane::leave_current(self.span, self.parent);
+        if self.is_innermost && own.current.get() == self.span {
+            own.current.set(self.parent);
         }
         if !self.is_recorded && ended.meter.is_none() && ended.timing.is_none() {
             return duration_ns;
         }
-        let Some(lane) = lane::own() else { return duration_ns };
+        let Some(lane) = own.lane() else { return duration_ns };
         let mut content = lane.content();
         if let Some(meter) = ended.meter {
             content.shards.add(meter, ended.value.unwrap_or(duration_ns as f64), now);

@@ -2,7 +2,7 @@
 //! program runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use super::attributes::Attributes;
 use super::lane;
@@ -102,8 +102,20 @@ pub fn timeline() -> (Vec<Entry>, i64) {
     entries.sort_by_key(|entry| entry.end_ns);
     let surplus = entries.len().saturating_sub(CAPACITY.load(Ordering::Relaxed));
     entries.drain(..surplus);
-    let monotonic = i64::try_from(clock::monotonic()).unwrap_or(0);
-    (entries, clock::wall() - monotonic)
+    (entries, to_unix())
+}
+
+/// Nanoseconds between the monotonic clock and 1970. The same every time,
+/// unless someone set the clock: an entry keeps its date.
+fn to_unix() -> i64 {
+    static KNOWN: AtomicI64 = AtomicI64::new(0);
+    let now = clock::wall() - i64::try_from(clock::monotonic()).unwrap_or(0);
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known != 0 && (now - known).abs() < 1_000_000 {
+        return known;
+    }
+    KNOWN.store(now, Ordering::Relaxed);
+    now
 }
 
 /// Forgets all entries.

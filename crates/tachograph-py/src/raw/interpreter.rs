@@ -9,8 +9,6 @@ use std::ptr::{NonNull, null_mut};
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
 
-use super::span_function;
-
 unsafe extern "C" {
     fn PyObject_Vectorcall(
         callable: *mut ffi::PyObject,
@@ -243,7 +241,14 @@ pub(super) unsafe fn new_object(
     NonNull::new(object).ok_or_else(|| PyErr::fetch(py))
 }
 
-/// Adds the functions of this folder to the module.
-pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    span_function::add(module)
+/// Adds `functions`, a list with an end, to the module. The interpreter makes
+/// them, so that on free-threaded builds threads do not fight over their counts.
+pub(super) fn add_functions(
+    module: &Bound<'_, PyModule>,
+    functions: &'static [Method],
+) -> PyResult<()> {
+    let list = functions.as_ptr().cast_mut().cast::<ffi::PyMethodDef>();
+    // SAFETY: the list ends with an empty entry, lives for ever, and is only read.
+    let status = unsafe { ffi::PyModule_AddFunctions(module.as_ptr(), list) };
+    if status == 0 { Ok(()) } else { Err(PyErr::fetch(module.py())) }
 }

@@ -9,22 +9,22 @@ use pyo3::{Borrowed, ffi};
 
 use tachograph_capture::spans::Attributes;
 
-use super::interpreter::{Method, builtin};
+use super::interpreter::{Method, add_functions};
 use super::{pool, texts};
 use crate::spans::{is_wanted, packed};
 
-static SPAN: Method = Method::fast_with_keywords(
-    c"span",
-    span,
-    c"span(name, /, **attributes)\n--\n\nTime a block of code under a name: `with span(\"load\"):`.",
-);
+static FUNCTIONS: [Method; 2] = [
+    Method::fast_with_keywords(
+        c"span",
+        span,
+        c"span($module, name, /, **attributes)\n--\n\nTime a block of code under a name: `with span(\"load\"):`.",
+    ),
+    Method::END,
+];
 
 /// Adds `span` to the module.
-pub(super) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // SAFETY: the function makes no use of what it is bound to.
-    let function = unsafe { builtin(module.py(), &SPAN, null_mut()) }?;
-    function.setattr("__module__", "tachograph._native")?;
-    module.add("span", function)
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    add_functions(module, &FUNCTIONS)
 }
 
 unsafe extern "C" fn span(

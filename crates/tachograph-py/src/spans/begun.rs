@@ -111,9 +111,14 @@ impl Begun {
 }
 
 impl Left {
-    /// Tells the current context.
+    /// Tells the current context. A call that failed has its exception set,
+    /// with which nothing else may be asked of the interpreter.
     #[cold]
     pub(crate) fn tell(self, py: Python<'_>) {
+        let error = PyErr::take(py);
         tasks::leave(py, self.0, self.1);
+        if let Some(error) = error {
+            error.restore(py);
+        }
     }
 }

@@ -5,7 +5,6 @@
 //! decided here.
 
 mod begun;
-mod calls;
 mod clock;
 mod code_block;
 mod decorator;
@@ -22,6 +21,7 @@ mod span_state;
 mod steps;
 mod tasks;
 mod timeline_file;
+mod turns;
 mod values;
 
 pub(crate) use begun::Begun;

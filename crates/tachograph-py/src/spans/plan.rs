@@ -17,6 +17,8 @@ use super::ended::{self, Ended};
 use super::key::Key;
 use super::run::Run;
 use super::signal_calls::Signal;
+use super::steps::Steps;
+use super::turns::Turns;
 use super::values::packed_dict;
 use crate::raw;
 
@@ -263,7 +265,6 @@ impl Plan {
     }
 }
 
-#[pymethods]
 impl Plan {
     /// Whether anybody would hear of a call now.
     fn is_wanted(&self) -> bool {
@@ -273,12 +274,7 @@ impl Plan {
         self.always || spans::is_profiling() || spans::is_recording()
     }
 
-    /// `function`, each call of it measured.
-    fn around(slf: Bound<'_, Self>, function: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        raw::wrap(function, slf)
-    }
-
-    /// A call that goes step by step; nothing begins before its first step.
+    /// A call that goes step by step.
     fn run<'py>(
         slf: Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
@@ -292,6 +288,40 @@ impl Plan {
         };
         let key = plan.key_of_call(|| args.get_borrowed_item(0).ok());
         Ok(Run::new(slf.unbind(), key, attributes))
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// `function`, each call of it measured.
+    fn around(slf: Bound<'_, Self>, function: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        raw::wrap(function, slf)
+    }
+
+    /// The steps of a coroutine or generator, measured; itself if nobody wants
+    /// to know. Nothing begins before the first step.
+    fn steps<'py>(
+        slf: Bound<'py, Self>,
+        inner: Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+        is_task: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !slf.get().is_wanted() {
+            return Ok(inner);
+        }
+        let py = slf.py();
+        let run = Self::run(slf, args, kwargs)?;
+        Ok(Bound::new(py, Steps::new(run, inner.unbind(), is_task))?.into_any())
+    }
+
+    /// The turns of an asynchronous generator. Nothing begins before the first.
+    fn turns<'py>(
+        slf: Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Turns> {
+        Ok(Turns { run: Self::run(slf, args, kwargs)? })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -6,8 +6,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::PyTraverseError;
-use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 
 use tachograph_capture::spans::{self, Attributes, SpanRef};
@@ -15,13 +13,11 @@ use tachograph_capture::spans::{self, Attributes, SpanRef};
 use super::clock::Clock;
 use super::key::Key;
 use super::plan::{Call, Plan, Started, Went};
-use super::steps::Steps;
 use super::tasks;
 
 /// A call that goes step by step.
-#[pyclass(frozen, module = "tachograph._native")]
-pub(crate) struct Run {
-    plan: Py<Plan>,
+pub(super) struct Run {
+    pub(super) plan: Py<Plan>,
     key: &'static Key,
     state: Mutex<State>,
 }
@@ -32,8 +28,10 @@ struct State {
     started: Option<Started>,
     /// The innermost span inside, when the last step ended.
     inside: SpanRef,
+    /// Steps that were followed by others took so long.
     running_ns: u64,
     counted_ns: u64,
+    was_paused: bool,
     is_over: bool,
 }
 
@@ -60,28 +58,17 @@ impl Run {
     /// is over or not wanted.
     pub(super) fn step(&self, py: Python<'_>, is_task: bool) -> Option<Step> {
         let plan = self.plan.get();
-        let (is_first, attributes) = {
-            let mut state = self.state();
-            if state.is_over {
-                return None;
-            }
-            let is_first = state.started.is_none();
-            (
-                is_first,
-                if is_first {
-                    std::mem::take(&mut state.attributes)
-                } else {
-                    Attributes::default()
-                },
-            )
-        };
-        if is_first {
-            return self.first_step(py, plan, attributes, is_task);
+        let mut state = self.state();
+        if state.is_over {
+            return None;
         }
-        let (is_in_context, inside) = {
-            let state = self.state();
-            (state.started.as_ref().is_some_and(|s| s.begun.is_in_context()), state.inside)
+        let Some(started) = &state.started else {
+            let attributes = std::mem::take(&mut state.attributes);
+            drop(state);
+            return self.first_step(py, plan, attributes, is_task);
         };
+        let (is_in_context, inside) = (started.begun.is_in_context(), state.inside);
+        drop(state);
         // A task has its context to itself, so nobody came between.
         let is_nested = !(is_task && is_in_context);
         let outside = match (is_nested, is_in_context) {
@@ -114,7 +101,8 @@ impl Run {
             wanted => wanted,
         };
         let on_thread = spans::current();
-        let in_context = if tasks::may_run(py) { tasks::current(py) } else { SpanRef::default() };
+        let in_context =
+            if !is_task && tasks::may_run(py) { tasks::current(py) } else { SpanRef::default() };
         let started = plan.begin(py, call, self.key, attributes);
         let is_in_context = started.begun.is_in_context();
         let step = Step {
@@ -130,18 +118,21 @@ impl Run {
 
     /// Ends a step that is followed by others.
     pub(super) fn pause(&self, py: Python<'_>, step: &Step) {
-        self.count(step);
-        if !step.is_nested {
-            return;
-        }
-        let inside = if step.is_in_context {
-            let inside = tasks::current(py);
-            tasks::set_current(py, step.outside);
-            inside
-        } else {
-            spans::enter(step.outside)
+        let (ran, counted) = self.counted(step);
+        let inside = match (step.is_nested, step.is_in_context) {
+            (false, _) => SpanRef::default(),
+            (true, false) => spans::enter(step.outside),
+            (true, true) => {
+                let inside = tasks::current(py);
+                tasks::set_current(py, step.outside);
+                inside
+            }
         };
-        self.state().inside = inside;
+        let mut state = self.state();
+        state.running_ns += ran;
+        state.counted_ns += counted;
+        state.was_paused = true;
+        state.inside = inside;
     }
 
     /// Ends the last step, and the call; `step` is `None` when it ends between two.
@@ -151,54 +142,31 @@ impl Run {
         step: Option<&Step>,
         error: Option<&PyErr>,
     ) -> PyResult<()> {
-        if let Some(step) = step {
-            self.count(step);
-        }
-        let (started, running_ns, counted_ns) = {
+        let (started, running_ns, counted_ns, was_paused) = {
             let mut state = self.state();
             state.is_over = true;
-            (state.started.take(), state.running_ns, state.counted_ns)
+            (state.started.take(), state.running_ns, state.counted_ns, state.was_paused)
         };
         let Some(started) = started else { return Ok(()) };
         let plan = self.plan.get();
-        let wall_ns = spans::now_ns().saturating_sub(started.begun.start_ns());
-        let went = Went {
+        let mut went = Went {
             failed: error.is_some(),
             error: error.map(|error| error.value(py).clone().into_any().unbind()),
-            suspended_ns: wall_ns.saturating_sub(running_ns),
-            // Another thread may take the last step: only steps can be counted.
-            counted_ns: (plan.clock == Clock::Thread).then_some(counted_ns),
+            ..Went::default()
         };
+        if was_paused {
+            let (ran, counted) = step.map_or((0, 0), |step| self.counted(step));
+            let wall_ns = spans::now_ns().saturating_sub(started.begun.start_ns());
+            went.suspended_ns = wall_ns.saturating_sub(running_ns + ran);
+            // Another thread may take the last step: only steps can be counted.
+            went.counted_ns = (plan.clock == Clock::Thread).then_some(counted_ns + counted);
+        }
         plan.finish(py, started, went).map(drop)
     }
 
-    fn count(&self, step: &Step) {
+    /// How long a step took, on the wall and on the chosen clock.
+    fn counted(&self, step: &Step) -> (u64, u64) {
         let ran = spans::now_ns().saturating_sub(step.start_ns);
-        let counted = self.plan.get().clock.since(step.reading).unwrap_or(0);
-        let mut state = self.state();
-        state.running_ns += ran;
-        state.counted_ns += counted;
-    }
-}
-
-#[pymethods]
-impl Run {
-    /// Steps of a coroutine or generator whose end is the end of the call.
-    fn steps(slf: Bound<'_, Self>, inner: Bound<'_, PyAny>, is_task: bool) -> Steps {
-        Steps::new(slf.unbind(), inner.unbind(), is_task, true)
-    }
-
-    /// Steps up to the next value of an asynchronous generator.
-    fn turn(slf: Bound<'_, Self>, inner: Bound<'_, PyAny>) -> Steps {
-        Steps::new(slf.unbind(), inner.unbind(), false, false)
-    }
-
-    /// The call is over, between two steps.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.finish(py, None, None)
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.plan)
+        (ran, self.plan.get().clock.since(step.reading).unwrap_or(0))
     }
 }

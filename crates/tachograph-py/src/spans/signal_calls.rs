@@ -13,7 +13,6 @@ use pyo3::{Borrowed, PyTraverseError};
 use tachograph_capture::spans::{self, Attributes, Timing};
 
 use super::begun::Begun;
-use super::calls;
 use super::clock::Clock;
 use super::decorator::around;
 use super::ended::Ended;
@@ -51,7 +50,7 @@ impl Signal {
         if !Self::is_enabled() {
             return Call::Unseen;
         }
-        calls::count();
+        spans::count_call();
         if spans::is_profiling() && spans::is_sampled() {
             Call::Reported
         } else if has_before || spans::is_recording() || SLOW_NS.load(Ordering::Relaxed) != 0 {
@@ -199,11 +198,11 @@ pub(crate) fn signals(enabled: bool, slow_ns: u64) {
 /// The calls of all signals, timed or not.
 #[pyfunction]
 pub(crate) fn calls_total() -> u64 {
-    calls::total()
+    spans::calls()
 }
 
 /// Begins to count calls of signals anew.
 #[pyfunction]
 pub(crate) fn calls_clear() {
-    calls::clear();
+    spans::clear_calls();
 }

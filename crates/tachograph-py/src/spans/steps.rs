@@ -11,38 +11,62 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::run::{Run, Step};
+use super::turns::Turns;
 use crate::raw::{self, Sent};
 
 /// An iterator over the steps of another one.
-#[pyclass(frozen, module = "tachograph._native")]
+#[pyclass(frozen, name = "_Steps", module = "tachograph._native")]
 pub(crate) struct Steps {
-    run: Py<Run>,
+    call: Stepped,
     inner: Py<PyAny>,
     is_task: bool,
-    /// Its end is the end of the call.
-    ends_call: bool,
+}
+
+/// Which call the steps belong to.
+enum Stepped {
+    /// One that ends with them.
+    Whole(Run),
+    /// That of an asynchronous generator, which goes on after them.
+    Turn(Py<Turns>),
 }
 
 impl Steps {
-    pub(super) fn new(run: Py<Run>, inner: Py<PyAny>, is_task: bool, ends_call: bool) -> Self {
-        Self { run, inner, is_task, ends_call }
+    /// The steps of a coroutine (`is_task`) or a generator.
+    pub(super) fn new(run: Run, inner: Py<PyAny>, is_task: bool) -> Self {
+        Self { call: Stepped::Whole(run), inner, is_task }
+    }
+
+    /// The steps of one turn of an asynchronous generator.
+    pub(super) fn of_turn(turns: Py<Turns>, inner: Py<PyAny>) -> Self {
+        Self { call: Stepped::Turn(turns), inner, is_task: false }
+    }
+
+    fn run(&self) -> &Run {
+        match &self.call {
+            Stepped::Whole(run) => run,
+            Stepped::Turn(turns) => &turns.get().run,
+        }
+    }
+
+    fn ends_call(&self) -> bool {
+        matches!(self.call, Stepped::Whole(_))
     }
 
     fn begin(&self, py: Python<'_>) -> Option<Step> {
-        self.run.get().step(py, self.is_task)
+        self.run().step(py, self.is_task)
     }
 
     /// A step led to a value for the caller.
     fn paused(&self, py: Python<'_>, step: Option<&Step>) {
         if let Some(step) = step {
-            self.run.get().pause(py, step);
+            self.run().pause(py, step);
         }
     }
 
     /// A step was the last one.
     fn returned(&self, py: Python<'_>, step: Option<&Step>) -> PyResult<()> {
-        if self.ends_call {
-            self.run.get().finish(py, step, None)
+        if self.ends_call() {
+            self.run().finish(py, step, None)
         } else {
             self.paused(py, step);
             Ok(())
@@ -51,18 +75,18 @@ impl Steps {
 
     /// A step ended with an exception.
     fn raised(&self, py: Python<'_>, step: Option<&Step>, error: PyErr) -> PyErr {
-        let is_end = if self.ends_call {
+        let is_end = if self.ends_call() {
             error.is_instance_of::<PyStopIteration>(py)
         } else {
             error.is_instance_of::<PyStopAsyncIteration>(py)
         };
-        if !self.ends_call && error.is_instance_of::<PyStopIteration>(py) {
+        if !self.ends_call() && error.is_instance_of::<PyStopIteration>(py) {
             self.paused(py, step);
             return error;
         }
         let is_closed = error.is_instance_of::<PyGeneratorExit>(py);
         let failure = (!is_end && !is_closed).then_some(&error);
-        match self.run.get().finish(py, step, failure) {
+        match self.run().finish(py, step, failure) {
             Ok(()) => error,
             Err(stronger) => stronger,
         }
@@ -147,7 +171,10 @@ impl Steps {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.run)?;
+        match &self.call {
+            Stepped::Whole(run) => visit.call(&run.plan)?,
+            Stepped::Turn(turns) => visit.call(turns)?,
+        }
         visit.call(&self.inner)
     }
 }
