@@ -139,11 +139,15 @@ class MetricsCollector(Collector):
             "optimizer": metrics.optimizer_time_ms,
         }
         known = {name: part for name, part in parts.items() if part > 0}
-        self._metrics.append(metrics)
+        self._keep(metrics)
         own = metrics.total_time_ms - sum(known.values())
         self._add_time("iteration", metrics.total_time_ms, own, None)
         for name, part in known.items():
             self._add_time(name, part, part, "iteration")
+
+    def _keep(self, metrics: Metrics) -> None:
+        """Add an iteration whose times are in the report already."""
+        self._metrics.append(metrics)
         self.record("batch_size", metrics.batch_size)
         if metrics.loss is not None:
             self.record("loss", metrics.loss)

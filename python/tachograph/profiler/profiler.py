@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from .._native import Phase
+
 __all__ = ["ProfileResult", "Profiler"]
 
 
@@ -57,10 +59,11 @@ class Profiler:
         self.device = device
         self.enabled = enabled
         self.warmup_iterations = warmup_iterations
-        self._timer = CUDATimer(device=device, enabled=enabled)
         self._source = MetricsCollector(warmup_iterations)
+        self._timer = CUDATimer(device=device, enabled=enabled)
+        self._timer._source = self._source  # one report of blocks and iterations
         self._results: dict[str, ProfileResult] = {}
-        self._iteration: tuple[int, int] | None = None
+        self._iteration: tuple[int, int, Phase] | None = None
         self._parts_ms: dict[str, float] = {}
 
     @contextmanager
@@ -88,9 +91,10 @@ class Profiler:
             iteration: Its number; those below ``warmup_iterations`` warm up.
             batch_size: Samples in it.
         """
-        self._iteration = (iteration, batch_size)
-        self._parts_ms.clear()
-        self._timer.start("iteration")
+        self._give_up()
+        phase = self._source.measure_time("iteration")
+        phase.__enter__()
+        self._iteration = (iteration, batch_size, phase)
 
     def end_iteration(self, loss: float | None = None) -> Metrics | None:
         """End the iteration; return what it took, ``None`` when none was begun.
@@ -101,20 +105,21 @@ class Profiler:
         """
         if self._iteration is None:
             return None
-        iteration, batch_size = self._iteration
+        iteration, batch_size, phase = self._iteration
         self._iteration = None
+        phase.__exit__(None, None, None)
         metrics = Metrics(
             iteration=iteration,
             batch_size=batch_size,
             forward_time_ms=self._parts_ms.get("forward", 0.0),
             backward_time_ms=self._parts_ms.get("backward", 0.0),
             optimizer_time_ms=self._parts_ms.get("optimizer", 0.0),
-            total_time_ms=self._timer.stop("iteration").wall_time_ms,
+            total_time_ms=phase.elapsed_ms,
             memory_allocated_mb=0.0,
             memory_peak_mb=0.0,
             loss=loss,
         )
-        self._source.add(metrics)
+        self._source._keep(metrics)
         return metrics
 
     def time_function(
@@ -137,15 +142,14 @@ class Profiler:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._iteration = None
-        self._parts_ms.clear()
+        self._give_up()
         self._results.clear()
         self._timer.clear()
         self._source.clear()
 
     def summary(self) -> str:
-        """Return blocks and iterations as a table."""
-        return self._timer.summary()
+        """Return blocks, iterations and their throughput as a table."""
+        return self._source.summary()
 
     def compare_with_baseline(self, baseline_time_ms: float, name: str = "optimized") -> str:
         """Return one line that sets the mean iteration beside a baseline.
@@ -162,3 +166,10 @@ class Profiler:
             f"baseline {baseline_time_ms:.2f} ms · {name} {together.mean_time_ms:.2f} ms · "
             f"speedup {speedup:.2f}x ({(speedup - 1) * 100:+.1f} %)"
         )
+
+    def _give_up(self) -> None:
+        """Leave out the iteration that has begun, if any."""
+        self._parts_ms.clear()
+        if self._iteration is not None:
+            self._iteration[2].give_up()
+            self._iteration = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import tachograph
-from tachograph.profiler import CUDATimer, Profiler, get_logger, synchronize_and_time
+from tachograph.profiler import CUDATimer, Profiler, Reporter, get_logger, synchronize_and_time
 
 
 def test_a_block_is_timed_in_milliseconds() -> None:
@@ -233,6 +233,25 @@ def test_iterations_are_aggregated_without_their_warmup() -> None:
     assert "backward" in profiler.summary()
     text = profiler.compare_with_baseline(together.mean_time_ms * 2, name="new")
     assert "speedup 2.00x (+100.0 %)" in text and "new" in text
+
+
+def test_blocks_of_an_iteration_are_inside_of_it() -> None:
+    profiler = Profiler(warmup_iterations=0)
+    profiler.start_iteration(0, batch_size=32)  # never ended: does not count
+    with tachograph.record() as recording:
+        for step in range(3):
+            profiler.start_iteration(step, batch_size=32)
+            with profiler.profile("load"):
+                time.sleep(0.001)
+            profiler.end_iteration(loss=0.5)
+
+    report = Reporter(profiler)._report()
+    assert report["timing"]["load"]["inside"] == "iteration"
+    assert report["timing"]["iteration"]["count"] == report["timing"]["load"]["count"] == 3
+    assert report["timing"]["iteration"]["self"] < report["timing"]["load"]["self"]
+    assert report["metrics"]["loss"]["count"] == 3
+    assert "samples/s" in profiler.summary()
+    assert [row.path for row in recording.spans()] == ["iteration", "iteration/load"]
 
 
 def test_a_profiler_that_is_not_enabled_measures_no_blocks() -> None:
