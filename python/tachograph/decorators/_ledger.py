@@ -65,15 +65,15 @@ def _entry(bare: str, qualname: str, full: str) -> Entry:
 
 
 @overload
-def get_timing_stats(name: None = None) -> dict[str, TimingStats]: ...
+def get_timing_stats(function_name: None = None) -> dict[str, TimingStats]: ...
 
 
 @overload
-def get_timing_stats(name: str | Callable[..., Any]) -> TimingStats | None: ...
+def get_timing_stats(function_name: str | Callable[..., Any]) -> TimingStats | None: ...
 
 
 def get_timing_stats(
-    name: str | Callable[..., Any] | None = None,
+    function_name: str | Callable[..., Any] | None = None,
 ) -> TimingStats | dict[str, TimingStats] | None:
     """Return the statistics of one name, or of all of them.
 
@@ -83,11 +83,11 @@ def get_timing_stats(
     stands for both.
 
     Args:
-        name: The name of a function or block, or the function itself. Without
-            it, everything that was measured is returned.
+        function_name: The name of a function or block, or the function itself.
+            Without it, everything that was measured is returned.
 
     Returns:
-        The statistics of `name`, or ``None`` when nothing was measured under
+        The statistics of that name, or ``None`` when nothing was measured under
         it. Without a name: a dictionary whose keys are bare names, longer only
         where a bare name would mean several functions.
 
@@ -95,9 +95,9 @@ def get_timing_stats(
         >>> stats = get_timing_stats("preprocess_batch")
         >>> print(f"{stats.mean_time:.4f} s, 95 % within {stats.p95_time:.4f} s")
     """
-    if name is None:
+    if function_name is None:
         return {key: _stats(key, summary) for key, summary in _everything()}
-    asked = name if isinstance(name, str) else spelled(name)[2]
+    asked = _asked(function_name)
     for tier in _tiers(asked):
         measured = [s for s in (entry.meter.summary() for entry in tier) if s.count]
         if measured:
@@ -105,20 +105,28 @@ def get_timing_stats(
     return None
 
 
-def clear_timing_stats(name: str | Callable[..., Any] | None = None) -> None:
+def clear_timing_stats(function_name: str | Callable[..., Any] | None = None) -> None:
     """Forget the measurements of one name, or all of them.
 
     Args:
-        name: As for `get_timing_stats`. A name that is not known is no error.
+        function_name: As for `get_timing_stats`. A name that is not known is no error.
     """
-    if name is None:
+    if function_name is None:
         cleared: Iterable[Entry] = _entries.copy().values()
     else:
-        asked = name if isinstance(name, str) else spelled(name)[2]
+        asked = _asked(function_name)
         tiers = (tier for tier in _tiers(asked) if any(e.meter.summary().count for e in tier))
         cleared = next(tiers, [])
     for entry in cleared:
         entry.meter.clear()
+
+
+def _asked(function_name: object) -> str:
+    if isinstance(function_name, str):
+        return function_name
+    if callable(function_name):
+        return spelled(function_name)[2]
+    raise TypeError(f"a function or its name is needed, not {function_name!r}")
 
 
 def _tiers(name: str) -> Iterable[list[Entry]]:

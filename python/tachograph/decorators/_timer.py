@@ -45,6 +45,7 @@ def timer(
 
     Raises:
         ValueError: `mode` is not one of the four, or `precision` is negative.
+        TypeError: `name` is no string; a function is timed with `time_it`.
 
     Example:
         >>> with timer("load", print_result=False) as loaded:
@@ -63,6 +64,8 @@ class TimedBlock:
     def __init__(
         self, name: str, mode: str, collect_stats: bool, print_result: bool, precision: int
     ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"a timer needs a name, not {name!r}; `time_it` times functions")
         self._name = name
         self._mode = mode
         self._clock = clock_of(mode)

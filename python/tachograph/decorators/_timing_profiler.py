@@ -115,8 +115,11 @@ class TimingProfiler:
             return None
         innermost = stack[-1].result.function_name
         if name is not None and name != innermost:
+            is_open = any(operation.result.function_name == name for operation in stack)
             raise ValueError(
                 f"cannot stop {name!r}: {innermost!r} is open inside it; stop {innermost!r} first"
+                if is_open
+                else f"cannot stop {name!r}: it is not open; the innermost that is: {innermost!r}"
             )
         return self._end(stack[-1], None)
 

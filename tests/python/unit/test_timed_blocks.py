@@ -86,6 +86,8 @@ def test_a_timer_refuses_what_it_cannot_use_before_the_block_begins() -> None:
         timer("load", mode="sundial")
     with pytest.raises(ValueError, match="precision"):
         timer("load", precision=-3)
+    with pytest.raises(TypeError, match="needs a name, not <function"):
+        timer(lambda: None)  # type: ignore[arg-type]
 
 
 def test_a_timer_without_statistics_keeps_none() -> None:
@@ -149,6 +151,8 @@ def test_stopping_the_wrong_operation_names_both_and_changes_nothing() -> None:
 
     with pytest.raises(ValueError, match=r"'outer'.*'inner'"):
         own.stop("outer")
+    with pytest.raises(ValueError, match=r"'other': it is not open.*'inner'"):
+        own.stop("other")
 
     assert own.stop("inner") is not None
     assert own.stop("outer") is not None

@@ -146,7 +146,10 @@ def test_nothing_is_known_of_a_name_that_was_never_measured() -> None:
     assert get_timing_stats("never heard of") is None
     assert get_timing_stats("defined_but_not_called") is None
     assert get_timing_stats(defined_but_not_called) is None
+    assert get_timing_stats(function_name="never heard of") is None  # refunc's keyword
     assert get_timing_stats() == {}
+    with pytest.raises(TypeError, match="not 3"):
+        get_timing_stats(3)  # type: ignore[call-overload]
 
 
 def test_a_function_is_found_by_each_of_its_spellings() -> None:
