@@ -259,11 +259,14 @@ class Recording:
 
         Raises:
             ValueError: No span is called so; the message lists those there are.
+            TypeError: It is not a name.
 
         Example:
             >>> recording.within("forward").functions()[0].function
             >>> recording.within("forward").save("forward.svg")
         """
+        if not isinstance(span, str):
+            raise TypeError(f"within() needs the name or the path of a span, not {span!r}")
         return Recording._of(self._native.within(span))
 
     def between(self, start: float, end: float) -> Recording:

@@ -90,6 +90,11 @@ def test_an_unknown_name_is_told_with_those_there_are(recording: Recording, wron
         recording.within(wrong)
 
 
+def test_what_is_no_name_is_told(recording: Recording) -> None:
+    with pytest.raises(TypeError, match="the path of a span, not 3"):
+        recording.within(3)  # type: ignore[arg-type]
+
+
 def test_a_recording_without_spans_says_so() -> None:
     with tachograph.record() as recording:
         pass
