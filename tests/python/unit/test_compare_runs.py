@@ -133,7 +133,7 @@ def test_too_few_calls_are_said_to_be_too_few() -> None:
     assert comparison["verdict"] == "not_enough_data"
     assert comparison["interval"] is None
     assert comparison["speedup"] == pytest.approx(2.0, rel=0.2)
-    assert "iteration: 3 and 3 calls, each run needs 10" in " ".join(str(comparison).split())
+    assert "3 and 3 calls, each run needs 10" in " ".join(str(comparison).split())
 
 
 def test_a_report_of_the_document_gives_a_speedup_without_an_interval() -> None:
