@@ -6,8 +6,9 @@ Run it and look at what it prints and at the picture it draws:
 
 It learns to tell apart points inside and outside a ring with a tiny neural
 network in plain Python. A thread loads batches meanwhile: it unpacks them with
-zlib, which is native code that runs beside the training. Nothing but the
-standard library is needed.
+zlib, which is native code that runs beside the training. Spans name the steps,
+so the recording can be narrowed to one of them. Nothing but the standard
+library is needed.
 """
 
 from __future__ import annotations
@@ -122,9 +123,13 @@ class Network:
 def train_epoch(network: Network, ready: queue.Queue[Batch | None]) -> None:
     for inputs, labels in epoch_of(ready):
         for _ in range(12):
-            hidden, outputs = network.forward(inputs)
-            errors = [output - label for output, label in zip(outputs, labels, strict=True)]
-            network.step(*network.backward(inputs, hidden, errors))
+            with tachograph.span("forward"):
+                hidden, outputs = network.forward(inputs)
+                errors = [output - label for output, label in zip(outputs, labels, strict=True)]
+            with tachograph.span("backward"):
+                gradients = network.backward(inputs, hidden, errors)
+            with tachograph.span("step"):
+                network.step(*gradients)
 
 
 def evaluate(network: Network, shards: list[bytes]) -> float:
@@ -145,8 +150,11 @@ def main() -> None:
     loader = threading.Thread(target=load_all, args=(training, ready), name="loader", daemon=True)
     loader.start()
     for epoch in range(1, EPOCHS + 1):
-        train_epoch(network, ready)
-        print(f"epoch {epoch}: {evaluate(network, unseen):.0%} of unseen points right")
+        with tachograph.span("epoch", number=epoch):
+            train_epoch(network, ready)
+            with tachograph.span("evaluate"):
+                share = evaluate(network, unseen)
+        print(f"epoch {epoch}: {share:.0%} of unseen points right")
     loader.join()
 
 
@@ -158,8 +166,10 @@ if __name__ == "__main__":
     print(recording.summary(color=sys.stdout.isatty()))
 
     recording.save("train.svg")
+    recording.within("epoch/forward").save("forward.svg")
     recording.save("train.speedscope.json")
     print()
     print("  train.tacho            the recording: tachograph.open('train.tacho')")
     print("  train.svg              a flame graph: open it in a browser")
-    print("  train.speedscope.json  the same for https://www.speedscope.app")
+    print("  forward.svg            the same of one span: recording.within('epoch/forward')")
+    print("  train.speedscope.json  the recording for https://www.speedscope.app")
