@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, SupportsFloat, SupportsIndex
 
@@ -135,7 +135,7 @@ def _number(name: str, value: SupportsFloat) -> float:
     return number
 
 
-def _hooks(name: str, value: Iterable[object]) -> tuple[object, ...]:
+def _hooks(name: str, value: Any) -> tuple[Any, ...]:
     if callable(value):
         raise TypeError(f"{name} must be a list of callables; write [{value!r}]")
     try:
