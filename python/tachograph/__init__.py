@@ -5,9 +5,11 @@ Record a program, ask where its time went::
     import tachograph
 
     with tachograph.record("run.tacho") as recording:
-        train()
+        with tachograph.span("epoch", number=1):
+            train()
 
     print(recording.summary())
+    recording.within("epoch").save("epoch.svg")  # the flame graph of one span
     tachograph.open("run.tacho").save("run.svg")
 
 or profile between two points::
