@@ -99,9 +99,9 @@ impl SpanLog {
         self.begun.push(row);
     }
 
-    /// A span ended.
-    pub(crate) fn end(&mut self, span: u64, over: &Over) {
-        let Some((id, start)) = self.open.remove(&span) else { return };
+    /// A span ended; false when it is not one of this recording's.
+    pub(crate) fn end(&mut self, span: u64, over: &Over) -> bool {
+        let Some((id, start)) = self.open.remove(&span) else { return false };
         let end = Time(over.time.saturating_sub(self.start)).max(start);
         let suspended_ns = over.suspended_ns.min(end.0 - start.0);
         let waiting = id.index().checked_sub(self.written);
@@ -117,6 +117,7 @@ impl SpanLog {
                 attributes: Vec::new(),
             }),
         }
+        true
     }
 
     /// A metric got a value.

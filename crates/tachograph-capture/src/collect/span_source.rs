@@ -99,11 +99,12 @@ impl SpanSource {
             return;
         }
         told.sort_by_key(|told| time_of(&told.event));
-        let mut late = std::mem::take(&mut self.ends);
-        Look { source: self, tables, tracks, doors }.over(told);
-        late.retain(|(span, _)| doors.iter().any(|door| door.spans.knows(*span)));
-        for (span, over) in &late {
-            doors.iter_mut().for_each(|door| door.spans.end(*span, over));
+        let late = std::mem::take(&mut self.ends);
+        Look { source: self, tables, tracks, doors, last_thread: None }.over(told);
+        for (span, over) in late {
+            for door in doors.iter_mut() {
+                door.spans.end(span, &over);
+            }
         }
     }
 
@@ -176,6 +177,8 @@ struct Look<'a> {
     tables: &'a mut Interner,
     tracks: &'a mut Tracks,
     doors: &'a mut [Door],
+    /// The thread of the last event, and its track.
+    last_thread: Option<(i32, TrackId)>,
 }
 
 impl Look<'_> {
@@ -185,6 +188,10 @@ impl Look<'_> {
         let mut places = None;
         for at in 0..rest.len() {
             let Some(told) = rest[at].take() else { continue };
+            if self.unknown_parent(&told).is_none() {
+                self.hand_over(told);
+                continue;
+            }
             // Clocks of two threads differ by a little, so a child may come
             // before its parent.
             let mut before = vec![told];
@@ -225,9 +232,11 @@ impl Look<'_> {
                 self.doors.iter_mut().for_each(|door| door.spans.begin(&begun));
             }
             Event::End { span, over } => {
-                if self.doors.iter().any(|door| door.spans.knows(span)) {
-                    self.doors.iter_mut().for_each(|door| door.spans.end(span, &over));
-                } else {
+                let mut is_known = false;
+                for door in self.doors.iter_mut() {
+                    is_known |= door.spans.end(span, &over);
+                }
+                if !is_known {
                     self.source.ends.push((span, over));
                 }
             }
@@ -241,6 +250,18 @@ impl Look<'_> {
     }
 
     fn thread(&mut self, tid: i32, now: Time) -> TrackId {
+        // Most events follow one of the same thread.
+        if let Some((last, track)) = self.last_thread
+            && last == tid
+        {
+            return track;
+        }
+        let track = self.find_thread(tid, now);
+        self.last_thread = Some((tid, track));
+        track
+    }
+
+    fn find_thread(&mut self, tid: i32, now: Time) -> TrackId {
         self.tracks.thread_with_spans(self.tables, u64::try_from(tid).unwrap_or(0), now)
     }
 }

@@ -9,9 +9,9 @@ use crate::waker::Waker;
 
 /// Events that wait in one lane at most; more are dropped and counted.
 ///
-/// A Python loop of empty spans fills it in about 50 ms, which is how long the
-/// collector may wait for a processor on a busy machine; it then takes 20 MB.
-const LIMIT: usize = 1 << 18;
+/// A Python loop of empty spans fills it in some 30 ms, which is how long the
+/// collector may wait for a processor on a busy machine; it then takes 12 MB.
+const LIMIT: usize = 1 << 17;
 
 /// Something that happened on a lane.
 #[derive(Clone, Debug)]
