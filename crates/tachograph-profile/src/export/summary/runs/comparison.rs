@@ -64,11 +64,19 @@ fn doubts(comparison: &Comparison, style: Style) -> Vec<Line> {
         let told = |count: u64| if count == 0 { "unknown".to_owned() } else { count.to_string() };
         format!("{} and {} calls", told(change.a.count), told(change.b.count))
     };
+    let mut short: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, change) in comparison.phases.iter() {
         if change.verdict == Verdict::NotEnoughData {
-            let needs = comparison.needs;
-            phrases.push(format!("{name}: {}, each run needs {needs}", calls(change)));
+            let told = calls(change);
+            match short.iter_mut().find(|(same, _)| *same == told) {
+                Some((_, names)) => names.push(name),
+                None => short.push((told, vec![name])),
+            }
         }
+    }
+    for (calls, names) in short {
+        let needs = comparison.needs;
+        phrases.push(format!("{}: {calls}, each run needs {needs}", names.join(", ")));
     }
     for (run, names) in [("a", &comparison.only_a), ("b", &comparison.only_b)] {
         if !names.is_empty() {
@@ -82,8 +90,14 @@ fn speed(ratio: f64) -> String {
     format!("{ratio:.2}x")
 }
 
+/// An interval that leaves 1 out does not read as if it reached it.
 fn between((low, high): (f64, f64)) -> String {
-    format!("{low:.2} … {high:.2}x")
+    let nearest = if low > 1.0 { low } else { high };
+    let reaches = |decimals: i32| (nearest - 1.0).abs() * 10_f64.powi(decimals) < 0.5;
+    let leaves_out = low > 1.0 || high < 1.0;
+    let decimals = (2..4).find(|&decimals| !leaves_out || !reaches(decimals)).unwrap_or(4);
+    let places = decimals.unsigned_abs() as usize;
+    format!("{low:.places$} … {high:.places$}x")
 }
 
 #[cfg(test)]
@@ -103,6 +117,15 @@ mod tests {
         assert!(text.contains("backward"), "{text}");
         assert!(text.contains("1.25x"), "{text}");
         assert!(text.contains("validate: 2 and 2 calls, each run needs 10"), "{text}");
+    }
+
+    #[test]
+    fn an_interval_reads_as_it_was_judged() {
+        assert_eq!(between((0.97, 1.02)), "0.97 … 1.02x");
+        assert_eq!(between((0.97, 0.99)), "0.97 … 0.99x");
+        assert_eq!(between((0.968, 0.9981)), "0.968 … 0.998x");
+        assert_eq!(between((1.0003, 1.2)), "1.0003 … 1.2000x");
+        assert_eq!(between((1.0, 1.0)), "1.00 … 1.00x");
     }
 
     #[test]
