@@ -125,6 +125,14 @@ def _from_file(path: str | PathLike[str]) -> str:
 
 
 def _checked(report: Mapping[str, object], what: str) -> str:
-    if not isinstance(report.get("timing"), Mapping):
+    timing = report.get("timing")
+    if not isinstance(timing, Mapping):
         raise ValueError(f"{what} is not a metrics report: it has no 'timing'; give {_WANTED}")
+    for name, phase in timing.items():
+        mean = phase.get("mean") if isinstance(phase, Mapping) else None
+        if not isinstance(mean, int | float) or not math.isfinite(mean):
+            raise ValueError(
+                f"{what} is not a metrics report: phase {name!r} needs a number of milliseconds "
+                f"as its 'mean', and is {phase!r}"
+            )
     return as_json(dict(report))

@@ -173,7 +173,7 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
         compare_runs(run, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the dict is not a metrics report: it has no 'timing'"):
         compare_runs({"time": 3.0}, run)
-    with pytest.raises(ValueError, match="missing field `mean`"):
+    with pytest.raises(ValueError, match="phase 'forward' needs"):
         compare_runs({"timing": {"forward": {"std": 1.0}}}, run)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.json"):
         compare_runs(tmp_path / "nowhere.json", run)
@@ -186,3 +186,9 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(tachograph.RecordingError, match=r"notes\.txt"):
         compare_runs(tmp_path / "notes.txt", run)
+
+
+@pytest.mark.parametrize("phase", [3, {}, {"mean": "x"}, {"mean": math.nan}])
+def test_a_phase_without_a_mean_is_named(phase: object) -> None:
+    with pytest.raises(ValueError, match=r"the dict .*phase 'forward' needs .*'mean'"):
+        compare_runs({"timing": {"forward": phase}}, MetricsCollector())
