@@ -7,6 +7,8 @@ use std::ffi::{CStr, c_int, c_ulong};
 use std::ptr::{NonNull, null_mut};
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
 use pyo3::{Borrowed, ffi};
 
 unsafe extern "C" {
@@ -16,6 +18,7 @@ unsafe extern "C" {
         nargsf: usize,
         kwnames: *mut ffi::PyObject,
     ) -> *mut ffi::PyObject;
+    fn PyVectorcall_Function(callable: *mut ffi::PyObject) -> Option<Vectorcall>;
     pub(super) fn PyVectorcall_Call(
         callable: *mut ffi::PyObject,
         args: *mut ffi::PyObject,
@@ -36,6 +39,14 @@ unsafe extern "C" {
     ) -> *mut ffi::PyObject;
 }
 
+/// What the interpreter calls for an object that says so itself.
+pub(super) type Vectorcall = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    usize,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
 /// Set in a number of arguments when the place before them may be used.
 pub(super) const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 
@@ -50,20 +61,42 @@ pub(super) struct Arguments {
     pub(super) kwnames: *mut ffi::PyObject,
 }
 
-/// Calls `callable`; null means that an exception is set.
-///
-/// # Safety
-///
-/// The thread is attached, `callable` is alive, and `arguments` came from the
-/// interpreter and are still those of the running call.
-#[inline]
-pub(super) unsafe fn call(
-    callable: *mut ffi::PyObject,
-    arguments: Arguments,
-) -> *mut ffi::PyObject {
-    let Arguments { args, nargsf, kwnames } = arguments;
-    // SAFETY: promised by the caller.
-    unsafe { PyObject_Vectorcall(callable, args, nargsf, kwnames) }
+/// How `function` is called.
+#[derive(Clone, Copy)]
+pub(super) struct Entry(Vectorcall);
+
+impl Entry {
+    /// The shortest way into `function`.
+    ///
+    /// That of a function written in Python never changes; any other object is
+    /// asked at each call.
+    pub(super) fn of(function: &Bound<'_, PyAny>) -> Self {
+        static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let kind = FUNCTION.import(function.py(), "types", "FunctionType");
+        if kind.is_ok_and(|kind| function.get_type().is(kind)) {
+            // SAFETY: the function is alive.
+            let direct = unsafe { PyVectorcall_Function(function.as_ptr()) };
+            return Self(direct.unwrap_or(PyObject_Vectorcall));
+        }
+        Self(PyObject_Vectorcall)
+    }
+
+    /// Calls `function`; null means that an exception is set.
+    ///
+    /// # Safety
+    ///
+    /// The thread is attached, `function` is the one this is the way into, and
+    /// `arguments` came from the interpreter and are those of the running call.
+    #[inline]
+    pub(super) unsafe fn call(
+        self,
+        function: &Py<PyAny>,
+        arguments: Arguments,
+    ) -> *mut ffi::PyObject {
+        let Arguments { args, nargsf, kwnames } = arguments;
+        // SAFETY: promised by the caller.
+        unsafe { (self.0)(function.as_ptr(), args, nargsf, kwnames) }
+    }
 }
 
 /// `function` bound to `instance`: what a class gives out for its methods.
@@ -105,6 +138,21 @@ pub(crate) fn send<'py>(
         (ffi::PySendResult::PYGEN_RETURN, Some(value)) => Ok(Sent::Returned(value)),
         _ => Err(PyErr::fetch(py)),
     }
+}
+
+/// Whether `name` is among what the interpreter keeps for this thread.
+pub(crate) fn thread_knows(name: &Bound<'_, PyString>) -> bool {
+    // SAFETY: this thread is attached.
+    let dict = unsafe { ffi::PyThreadState_GetDict() };
+    if dict.is_null() {
+        return false;
+    }
+    // SAFETY: the dictionary and the name are alive.
+    let found = unsafe { ffi::PyDict_Contains(dict, name.as_ptr()) };
+    if found < 0 {
+        drop(PyErr::take(name.py()));
+    }
+    found > 0
 }
 
 /// What the context variable holds in the current context.

@@ -15,6 +15,6 @@ mod texts;
 mod timed_call;
 mod timed_type;
 
-pub(crate) use interpreter::{Sent, context_value, send, set_context_value};
+pub(crate) use interpreter::{Sent, context_value, send, set_context_value, thread_knows};
 pub(crate) use span_function::add as add_functions;
 pub(crate) use timed_call::wrap;

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
 
-use super::interpreter::{ARGUMENTS_OFFSET, Arguments, call};
+use super::interpreter::{ARGUMENTS_OFFSET, Arguments};
 use super::timed_call::{Inside, timed_of, told};
 use crate::spans::{Call, Key, Plan};
 
@@ -22,11 +22,12 @@ pub(super) unsafe extern "C" fn signal_vectorcall(
     // SAFETY: the interpreter finds this function in timed functions only, and
     // holds the one it calls.
     let timed = unsafe { timed_of(object) };
-    let Some(Inside { function, plan }) = &timed.inside else { return null_mut() };
+    let Some(inside) = &timed.inside else { return null_mut() };
+    let Inside { function, entry, plan } = inside;
     let plan = plan.get();
     let arguments = Arguments { args, nargsf, kwnames };
     // SAFETY: the arguments are those of this call.
-    let work = || unsafe { call(function.as_ptr(), arguments) };
+    let work = || unsafe { entry.call(function, arguments) };
     // SAFETY: the arguments are those of this call.
     let key = || plan.key_of_call(|| unsafe { first_argument(py, arguments) });
     let (key, result, wall_ns) = match plan.call() {
@@ -36,7 +37,11 @@ pub(super) unsafe extern "C" fn signal_vectorcall(
             if !result.is_null() {
                 return result;
             }
-            (key(), result, 0)
+            // Taken before Python is asked for the key: it must not run with
+            // an exception set.
+            // SAFETY: what the call returned, which nobody else has seen.
+            let result = unsafe { Bound::from_owned_ptr_or_err(py, result) };
+            return tell(py, plan, key(), 0, result);
         }
         wanted if plan.is_simple() => {
             let key = key();
@@ -47,7 +52,7 @@ pub(super) unsafe extern "C" fn signal_vectorcall(
             (key, result, wall_ns)
         }
         // SAFETY: the arguments are those of this call.
-        wanted => return handed_on(py, unsafe { told(py, wanted, plan, function, arguments) }),
+        wanted => return handed_on(py, unsafe { told(py, wanted, inside, arguments) }),
     };
     // SAFETY: what the call returned, which nobody else has seen.
     let result = unsafe { Bound::from_owned_ptr_or_err(py, result) };

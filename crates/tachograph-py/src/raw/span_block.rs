@@ -115,13 +115,15 @@ unsafe extern "C" fn enter(
     let py = unsafe { Python::assume_attached() };
     // SAFETY: our method is only ever bound to span blocks; the caller holds it.
     let block = unsafe { block_of(object) };
+    // The caller's reference comes first: while Python is asked for the place,
+    // the pool must not take the block for one that nobody uses.
+    // SAFETY: the block is alive.
+    unsafe { ffi::Py_INCREF(object) };
     let place = place_here(py);
     let entered = block.state.with(py, |state| state.enter(place.as_ref()));
     if let Some(span) = entered.flatten() {
         set_current(py, span);
     }
-    // SAFETY: the block is alive.
-    unsafe { ffi::Py_INCREF(object) };
     object
 }
 
@@ -145,13 +147,16 @@ unsafe extern "C" fn exit(
         }
         _ => false,
     };
-    match block.state.with(py, |state| state.leave(failed)) {
-        Some(Ok(None)) => {}
-        Some(Ok(Some(left))) => left.tell(py),
-        Some(Err(_)) | None => return not_entered(py, block),
-    }
+    let Some(Ok(left)) = block.state.with(py, |state| state.leave(failed)) else {
+        return not_entered(py, block);
+    };
+    // Before Python hears of anything: the pool could find the block itself
+    // meanwhile, and have it twice.
     if block.is_pooled {
         pool::give_back(py, NonNull::from(block));
+    }
+    if let Some(left) = left {
+        left.tell(py);
     }
     // SAFETY: it has no precondition.
     let none = unsafe { ffi::Py_None() };

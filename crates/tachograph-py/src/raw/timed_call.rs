@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use tachograph_capture::spans::Attributes;
 
-use super::interpreter::{ARGUMENTS_OFFSET, Arguments, call, new_object};
+use super::interpreter::{ARGUMENTS_OFFSET, Arguments, Entry, Vectorcall, new_object};
 use super::signal_call::{first_argument, handed_on, signal_vectorcall};
 use super::timed_type;
 use crate::spans::{Call, Plan};
@@ -28,15 +28,9 @@ pub(super) struct TimedCall {
 /// What a timed function holds; gone when a cycle it was in is broken up.
 pub(super) struct Inside {
     pub(super) function: Py<PyAny>,
+    pub(super) entry: Entry,
     pub(super) plan: Py<Plan>,
 }
-
-type Vectorcall = unsafe extern "C" fn(
-    *mut ffi::PyObject,
-    *const *mut ffi::PyObject,
-    usize,
-    *mut ffi::PyObject,
-) -> *mut ffi::PyObject;
 
 /// `function`, each call of it measured as `plan` says.
 pub(crate) fn wrap(function: Bound<'_, PyAny>, plan: Bound<'_, Plan>) -> PyResult<Py<PyAny>> {
@@ -45,7 +39,8 @@ pub(crate) fn wrap(function: Bound<'_, PyAny>, plan: Bound<'_, Plan>) -> PyResul
     // SAFETY: it is the class of timed functions, and what follows fills the object in.
     let object = unsafe { new_object(py, kind.as_ptr().cast()) }?;
     let entry = if plan.get().is_signal() { signal_vectorcall } else { timed_vectorcall };
-    let inside = Some(Inside { function: function.unbind(), plan: plan.unbind() });
+    let way_in = Entry::of(&function);
+    let inside = Some(Inside { function: function.unbind(), entry: way_in, plan: plan.unbind() });
     let timed = object.cast::<TimedCall>().as_ptr();
     // SAFETY: the object was allocated with room for this field.
     let place = unsafe { &raw mut (*timed).inside };
@@ -81,21 +76,22 @@ unsafe extern "C" fn timed_vectorcall(
     // SAFETY: the interpreter finds this function in timed functions only, and
     // holds the one it calls.
     let timed = unsafe { timed_of(object) };
-    let Some(Inside { function, plan }) = &timed.inside else { return null_mut() };
+    let Some(inside) = &timed.inside else { return null_mut() };
+    let Inside { function, entry, plan } = inside;
     let plan = plan.get();
     let arguments = Arguments { args, nargsf, kwnames };
     match plan.call() {
         Call::Unseen => {
             // SAFETY: the arguments are those of this call.
-            unsafe { call(function.as_ptr(), arguments) }
+            unsafe { entry.call(function, arguments) }
         }
         wanted if plan.is_simple() => {
             // SAFETY: the arguments are those of this call.
-            let work = || unsafe { call(function.as_ptr(), arguments) };
+            let work = || unsafe { entry.call(function, arguments) };
             plan.measure(py, wanted, work, |result| result.is_null())
         }
         // SAFETY: the arguments are those of this call.
-        wanted => handed_on(py, unsafe { told(py, wanted, plan, function, arguments) }),
+        wanted => handed_on(py, unsafe { told(py, wanted, inside, arguments) }),
     }
 }
 
@@ -107,10 +103,11 @@ unsafe extern "C" fn timed_vectorcall(
 pub(super) unsafe fn told<'py>(
     py: Python<'py>,
     wanted: Call,
-    plan: &Plan,
-    function: &Py<PyAny>,
+    inside: &Inside,
     arguments: Arguments,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let Inside { function, entry, plan } = inside;
+    let plan = plan.get();
     let attributes = if plan.has_before() {
         // SAFETY: promised by the caller.
         let (args, kwargs) = unsafe { as_python(py, arguments) }?;
@@ -122,7 +119,7 @@ pub(super) unsafe fn told<'py>(
     let key = plan.key_of_call(|| unsafe { first_argument(py, arguments) });
     let started = plan.begin(py, wanted, key, attributes);
     // SAFETY: promised by the caller.
-    let result = unsafe { call(function.as_ptr(), arguments) };
+    let result = unsafe { entry.call(function, arguments) };
     // SAFETY: a reference of our own, or null with an exception set.
     let result = unsafe { Bound::from_owned_ptr_or_err(py, result) };
     plan.finish_with(py, started, &result)?;
@@ -192,7 +189,7 @@ pub(super) unsafe extern "C" fn clear(object: *mut ffi::PyObject) -> c_int {
     let place = unsafe { &raw mut (*timed).inside };
     // SAFETY: the object is garbage: nobody else looks at it.
     let inside = unsafe { place.replace(None) };
-    if let Some(Inside { function, plan }) = inside {
+    if let Some(Inside { function, plan, .. }) = inside {
         drop((function.into_bound(py), plan.into_bound(py)));
     }
     // SAFETY: a slot of our class gets timed functions only.

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyString};
@@ -24,6 +25,10 @@ static MODULES: AtomicUsize = AtomicUsize::new(0);
 static HAS_ASYNCIO: AtomicBool = AtomicBool::new(false);
 /// One of the switchers is there.
 static HAS_SWITCHER: AtomicBool = AtomicBool::new(false);
+/// What the interpreter keeps for a thread tells whether a loop ever ran there.
+static THREAD_TELLS: AtomicBool = AtomicBool::new(false);
+/// Some context holds a span, or did.
+static HAS_CONTEXTS: AtomicBool = AtomicBool::new(false);
 
 /// A place in a task.
 pub(crate) struct Place {
@@ -62,28 +67,46 @@ fn look_through(modules: &Bound<'_, PyDict>) {
     let has = |name: &str| modules.contains(name).unwrap_or(false);
     HAS_SWITCHER.store(SWITCHERS.iter().any(|name| has(name)), Ordering::Relaxed);
     HAS_ASYNCIO.store(has("asyncio.events"), Ordering::Relaxed);
+    let tells = has("_asyncio") && modules.py().version_info() < (3, 13);
+    THREAD_TELLS.store(tells, Ordering::Relaxed);
     MODULES.store(modules.len(), Ordering::Relaxed);
 }
 
 /// Where the caller is, if contexts matter there.
 pub(super) fn place(py: Python<'_>) -> Option<Place> {
-    let has_loop = HAS_ASYNCIO.load(Ordering::Relaxed) && is_loop_running(py).unwrap_or(false);
-    if !has_loop && !HAS_SWITCHER.load(Ordering::Relaxed) {
+    let has_contexts = HAS_CONTEXTS.load(Ordering::Relaxed);
+    let before = if has_contexts { current(py) } else { SpanRef::default() };
+    // A context with a span is that of a task, or was handed on by one.
+    let matters = before.is_some() || HAS_SWITCHER.load(Ordering::Relaxed) || is_loop_running(py);
+    if !matters {
         return None;
     }
-    let before = current(py);
-    let task = if has_loop && spans::is_recording() { running_task(py) } else { None };
+    let task = if spans::is_recording() { running_task(py) } else { None };
     Some(Place { before, task })
 }
 
-fn is_loop_running(py: Python<'_>) -> PyResult<bool> {
+/// Whether an event loop runs on this thread.
+fn is_loop_running(py: Python<'_>) -> bool {
     static GET_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let get_loop = GET_LOOP.import(py, "asyncio.events", "_get_running_loop")?;
-    Ok(!get_loop.call0()?.is_none())
+    if !HAS_ASYNCIO.load(Ordering::Relaxed) {
+        return false;
+    }
+    // A thread without this entry never ran a loop. Quicker to see than to
+    // ask, for which 3.11 makes a system call.
+    if THREAD_TELLS.load(Ordering::Relaxed)
+        && !raw::thread_knows(intern!(py, "__asyncio_running_event_loop__"))
+    {
+        return false;
+    }
+    let get_loop = GET_LOOP.import(py, "asyncio.events", "_get_running_loop");
+    get_loop.and_then(Bound::call0).is_ok_and(|running| !running.is_none())
 }
 
 /// The task that runs on this thread, by address and name.
 fn running_task(py: Python<'_>) -> Option<Task> {
+    if !is_loop_running(py) {
+        return None;
+    }
     static CURRENT_TASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let current_task = CURRENT_TASK.import(py, "asyncio.tasks", "current_task").ok()?;
     let task = current_task.call0().ok().filter(|task| !task.is_none())?;
@@ -101,6 +124,9 @@ pub(super) fn current(py: Python<'_>) -> SpanRef {
 
 /// Makes `span` the innermost one of the current context.
 pub(crate) fn set_current(py: Python<'_>, span: SpanRef) {
+    if !HAS_CONTEXTS.load(Ordering::Relaxed) {
+        HAS_CONTEXTS.store(true, Ordering::Relaxed);
+    }
     let number = PyInt::new(py, span.to_number());
     // Out of memory: the spans inside get another parent, no more.
     let _ = variable(py)
