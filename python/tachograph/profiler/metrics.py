@@ -131,7 +131,8 @@ class MetricsCollector(Collector):
 
         It counts in the report too, as the phase ``iteration`` with ``forward``,
         ``backward`` and ``optimizer`` inside and the metrics ``batch_size`` and
-        ``loss``; so measure these either here or with ``measure_time``.
+        ``loss``; so measure these either here or with ``measure_time``. Unlike
+        those, iterations are kept one by one, for ``get_metrics()``.
         """
         parts = {
             "forward": metrics.forward_time_ms,
