@@ -12,7 +12,7 @@ import foreign_threads
 import native_hot
 import pytest
 import tachograph
-from answers import fewest_looks, marked_line, python_stack, short
+from answers import fewest_looks, marked_line, python_stack, short, tolerance
 from clockwork import cpu_ns
 
 PARTS = sorted(native_hot.PARTS)
@@ -40,8 +40,10 @@ def test_samples_in_c_stand_on_the_calling_line(part: str) -> None:
     lines = Counter(stack[-1][2] for stack in inside)
     # A part has some preparing to do before it begins.
     assert len(inside) > max(0.8 * fewest_looks(profile, spent), 0)
-    # query also fills its table, on a line and in a generator of its own.
-    assert lines[marked_line(native_hot, part)] > 0.9 * len(inside)
+    # query also fills its table, on a line and in a generator of its own, and every part
+    # has a loop: a tenth of the time may be there, and what chance makes of it.
+    fewest = 0.9 - tolerance(0.9, len(inside), bias=0)
+    assert lines[marked_line(native_hot, part)] > fewest * len(inside)
 
 
 def test_without_asking_there_are_no_native_frames() -> None:
