@@ -11,13 +11,16 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 use pyo3::{Borrowed, ffi};
 
-unsafe extern "C" {
+unsafe extern "C-unwind" {
     fn PyObject_Vectorcall(
         callable: *mut ffi::PyObject,
         args: *const *mut ffi::PyObject,
         nargsf: usize,
         kwnames: *mut ffi::PyObject,
     ) -> *mut ffi::PyObject;
+}
+
+unsafe extern "C" {
     fn PyVectorcall_Function(callable: *mut ffi::PyObject) -> Option<Vectorcall>;
     pub(super) fn PyVectorcall_Call(
         callable: *mut ffi::PyObject,
@@ -40,7 +43,11 @@ unsafe extern "C" {
 }
 
 /// What the interpreter calls for an object that says so itself.
-pub(super) type Vectorcall = unsafe extern "C" fn(
+///
+/// Interpreters before 3.14 end a daemon thread at exit where it stands, by
+/// unwinding its stack. Our frames on it have to let that pass: functions of
+/// the ABI `"C"` would abort the whole program.
+pub(super) type Vectorcall = unsafe extern "C-unwind" fn(
     *mut ffi::PyObject,
     *const *mut ffi::PyObject,
     usize,

@@ -11,7 +11,7 @@ use super::timed_call::{Inside, timed_of, told};
 use crate::spans::{Call, Key, Plan};
 
 /// What the interpreter calls for a signal.
-pub(super) unsafe extern "C" fn signal_vectorcall(
+pub(super) unsafe extern "C-unwind" fn signal_vectorcall(
     object: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
     nargsf: usize,

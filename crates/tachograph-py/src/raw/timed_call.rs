@@ -65,7 +65,7 @@ pub(super) unsafe fn timed_of<'a>(object: *mut ffi::PyObject) -> &'a TimedCall {
     unsafe { &*object.cast::<TimedCall>() }
 }
 
-unsafe extern "C" fn timed_vectorcall(
+unsafe extern "C-unwind" fn timed_vectorcall(
     object: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
     nargsf: usize,
