@@ -45,6 +45,22 @@ pub(super) struct Step {
     is_nested: bool,
 }
 
+impl Step {
+    /// The innermost span outside is the innermost one again; returns the one
+    /// that was.
+    fn leave(&self, py: Python<'_>) -> SpanRef {
+        match (self.is_nested, self.is_in_context) {
+            (false, _) => SpanRef::default(),
+            (true, false) => spans::enter(self.outside),
+            (true, true) => {
+                let inside = tasks::current(py);
+                tasks::set_current(py, self.outside);
+                inside
+            }
+        }
+    }
+}
+
 impl Run {
     pub(super) fn new(plan: Py<Plan>, key: &'static Key, attributes: Attributes) -> Self {
         Self { plan, key, state: Mutex::new(State { attributes, ..State::default() }) }
@@ -119,15 +135,7 @@ impl Run {
     /// Ends a step that is followed by others.
     pub(super) fn pause(&self, py: Python<'_>, step: &Step) {
         let (ran, counted) = self.counted(step);
-        let inside = match (step.is_nested, step.is_in_context) {
-            (false, _) => SpanRef::default(),
-            (true, false) => spans::enter(step.outside),
-            (true, true) => {
-                let inside = tasks::current(py);
-                tasks::set_current(py, step.outside);
-                inside
-            }
-        };
+        let inside = step.leave(py);
         let mut state = self.state();
         state.running_ns += ran;
         state.counted_ns += counted;
@@ -147,6 +155,11 @@ impl Run {
             state.is_over = true;
             (state.started.take(), state.running_ns, state.counted_ns, state.was_paused)
         };
+        // The caller of the last step may be inside of another span than that
+        // of the first.
+        if let Some(step) = step {
+            step.leave(py);
+        }
         let Some(started) = started else { return Ok(()) };
         let plan = self.plan.get();
         let mut went = Went {
