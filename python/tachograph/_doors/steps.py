@@ -26,14 +26,26 @@ def timed(function: Any, plan: _Plan) -> Any:
 
     wrapped: Callable[..., Any]
     if inspect.iscoroutinefunction(function):
-        wrapped = _coroutine(function, plan)
+        is_real = _has_flag(function, inspect.CO_COROUTINE)
+        wrapped = _coroutine(function, plan) if is_real else _awaitable(function, plan)
     elif inspect.isasyncgenfunction(function):
         wrapped = _async_generator(function, plan)
     elif inspect.isgeneratorfunction(function):
         wrapped = _generator(function, plan)
+        if _has_flag(function, inspect.CO_ITERABLE_COROUTINE):
+            import types
+
+            wrapped = types.coroutine(wrapped)
     else:
         wrapped = plan.around(function)
     return functools.update_wrapper(wrapped, function)
+
+
+def _has_flag(function: Any, flag: int) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & flag)
 
 
 def _coroutine(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
@@ -41,6 +53,14 @@ def _coroutine(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
         return await plan.steps(function(*args, **kwargs), args, kwargs, True)
 
     return wrapped
+
+
+def _awaitable(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
+    # Only marked as a coroutine function: what it returns may be no coroutine.
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return await function(*args, **kwargs)
+
+    return _coroutine(awaited, plan)
 
 
 def _generator(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
