@@ -173,13 +173,18 @@ impl Looker {
         if moves {
             return self.ask(sight, false, clock::monotonic());
         }
+        if self.has_its_share(sight) {
+            // It ran and does not now: it waits, or was pushed off its processor, perhaps
+            // by the sampler itself. Then it gets its share of looks and no more, or a busy
+            // machine would multiply them. Which of the two it is costs 3 µs to ask, so it
+            // is taken for a wait, the one that must not be disturbed.
+            sight.waited = true;
+            return Outcome::Alive;
+        }
         match sight.files.state() {
             // Only just woken up: still inside its wait, which a signal would
             // turn into EINTR. It is looked at again on the next tick.
             Some(b'R') if sight.waited && used < WAKE_UP_NS => Outcome::Alive,
-            // Pushed off its processor, perhaps by the sampler itself. It gets its
-            // share of looks and no more, or a busy machine would multiply them.
-            Some(b'R') if self.has_its_share(sight) => Outcome::Alive,
             // One that hardly ran since the last look may still stand in a wait that is
             // over; the handler leaves such a sample out.
             Some(b'R') => self.ask(sight, used < BARELY_RAN_NS, clock::monotonic()),

@@ -49,6 +49,10 @@ const TIMER_TICK_NS: u64 = 4_000_000;
 /// that was taken away is back, a read that faults would end the program.
 const WATCH_HANDLERS_NS: u64 = 5_000_000;
 
+/// How long the end of sampling waits for signals on their way. On a machine
+/// with a processor to spare they arrive within microseconds.
+const PATIENCE_NS: u64 = 100_000_000;
+
 impl Plan {
     /// Time between two wake-ups of the sampler.
     fn tick_ns(&self) -> u64 {
@@ -178,17 +182,18 @@ impl Sampler {
         self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
-    /// Ends sampling and waits until no handler is at work any more.
+    /// Ends sampling and waits until no handler is at work any more, nor a
+    /// signal on its way: once our handler is gone, it would go to the program's.
     pub(crate) fn stop(&mut self) {
         *lock(&self.inner.stop) = true;
         self.inner.wake.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let patience = clock::monotonic() + 20_000_000;
+        let patience = clock::monotonic() + PATIENCE_NS;
         for thread in self.watched() {
-            while thread.slot.is_busy() && clock::monotonic() < patience {
-                std::thread::yield_now();
+            while is_awaited(&thread) && clock::monotonic() < patience {
+                std::thread::sleep(Duration::from_micros(20));
             }
         }
     }
@@ -264,6 +269,14 @@ fn sleep_until(inner: &Inner, deadline: u64) -> bool {
         let left = Duration::from_nanos(deadline - now);
         stop = inner.wake.wait_timeout(stop, left).unwrap_or_else(PoisonError::into_inner).0;
     }
+}
+
+/// Whether a handler is at work for `thread`, or a signal of ours on its way to
+/// it. One that blocks the signal or has ended is not waited for.
+fn is_awaited(thread: &Watched) -> bool {
+    let slot = thread.slot;
+    let on_its_way = slot.pending.load(Ordering::Acquire) && !thread.deaf.load(Ordering::Acquire);
+    slot.is_busy() || (on_its_way && clock::thread_cpu(thread.tid).is_some())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
