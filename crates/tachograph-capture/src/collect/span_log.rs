@@ -14,6 +14,9 @@ use crate::spans::Over;
 /// not fill memory.
 const MOST_OPEN: usize = 1 << 20;
 
+/// Spans remembered that ended before one inside them.
+const MOST_EARLY: usize = 1 << 16;
+
 /// The clock of spans and the one doors use agree this well, in nanoseconds.
 const CLOCKS_AGREE_NS: u64 = 50_000;
 
@@ -33,13 +36,28 @@ pub(crate) struct Begun<'a> {
     pub(crate) attributes: &'a [(StringId, Value)],
 }
 
+/// A span that has not ended.
+#[derive(Debug)]
+struct StillOpen {
+    id: SpanId,
+    start: Time,
+    /// The open span it began in; 0 for none.
+    around: u64,
+    /// How many that began in it are open.
+    inside: u32,
+}
+
 /// Spans and values that wait for the next batch, and the spans still open.
 #[derive(Debug)]
 pub(crate) struct SpanLog {
     start: u64,
     /// Spans that earlier batches brought.
     written: usize,
-    open: FxHashMap<u64, (SpanId, Time)>,
+    open: FxHashMap<u64, StillOpen>,
+    /// Spans that ended before one inside them, and what was around them. A
+    /// program goes on to name them as parents: of two that ended in the wrong
+    /// order, the outer stays behind as its thread's innermost one.
+    early: FxHashMap<u64, u64>,
     begun: Vec<Span>,
     ended: Vec<SpanEnd>,
     points: Vec<Point>,
@@ -56,6 +74,7 @@ impl SpanLog {
             start,
             written: 0,
             open: FxHashMap::default(),
+            early: FxHashMap::default(),
             begun: Vec::new(),
             ended: Vec::new(),
             points: Vec::new(),
@@ -83,10 +102,14 @@ impl SpanLog {
             return;
         }
         // One that has ended, or began before the window, is no parent.
-        let parent = self.open.get(&begun.parent);
-        let start = parent.map_or(time, |(_, start)| time.max(*start));
+        let around = self.nearest_open(begun.parent);
+        let parent = self.open.get_mut(&around);
+        let (parent, start) = parent.map_or((None, time), |parent| {
+            parent.inside = parent.inside.saturating_add(1);
+            (Some(parent.id), time.max(parent.start))
+        });
         let row = Span {
-            parent: parent.map(|(id, _)| *id),
+            parent,
             track: begun.track,
             name: begun.name,
             start,
@@ -95,13 +118,32 @@ impl SpanLog {
             failed: false,
             attributes: begun.attributes.to_vec(),
         };
-        self.open.insert(begun.span, (number.into(), start));
+        let open = StillOpen { id: number.into(), start, around, inside: 0 };
+        self.open.insert(begun.span, open);
         self.begun.push(row);
+    }
+
+    /// `span`, or the nearest one around it that is open; 0 for none.
+    fn nearest_open(&self, mut span: u64) -> u64 {
+        while span != 0 && !self.open.contains_key(&span) {
+            span = self.early.get(&span).copied().unwrap_or(0);
+        }
+        span
     }
 
     /// A span ended; false when it is not one of this recording's.
     pub(crate) fn end(&mut self, span: u64, over: &Over) -> bool {
-        let Some((id, start)) = self.open.remove(&span) else { return false };
+        let Some(ended) = self.open.remove(&span) else { return false };
+        let StillOpen { id, start, around, inside } = ended;
+        if let Some(around) = self.open.get_mut(&around) {
+            around.inside = around.inside.saturating_sub(1);
+        }
+        if inside > 0 && around != 0 {
+            if self.early.len() >= MOST_EARLY {
+                self.early.clear();
+            }
+            self.early.insert(span, around);
+        }
         let end = Time(over.time.saturating_sub(self.start)).max(start);
         let suspended_ns = over.suspended_ns.min(end.0 - start.0);
         let waiting = id.index().checked_sub(self.written);
@@ -207,6 +249,24 @@ mod tests {
         begin(&mut log, 2, 1, 6);
 
         assert_eq!(batch(&mut log).spans[1].parent, None);
+    }
+
+    #[test]
+    fn what_follows_spans_that_ended_in_the_wrong_order_is_inside_what_was_around_them() {
+        let mut log = SpanLog::new(START);
+        begin(&mut log, 1, 0, 0);
+        begin(&mut log, 2, 1, 1);
+        begin(&mut log, 3, 2, 2);
+        end(&mut log, 2, 3);
+        end(&mut log, 3, 4);
+        begin(&mut log, 4, 2, 5);
+        end(&mut log, 4, 6);
+        end(&mut log, 1, 7);
+        begin(&mut log, 5, 2, 8);
+
+        let spans = batch(&mut log).spans;
+
+        assert_eq!((spans[3].parent, spans[4].parent), (Some(SpanId(0)), None));
     }
 
     #[test]
