@@ -192,7 +192,8 @@ pub fn count_call() {
 #[must_use]
 pub fn calls() -> u64 {
     let count = |lane: &&Lane| {
-        lane.calls.load(Ordering::Relaxed) - lane.forgotten_calls.load(Ordering::Relaxed)
+        let forgotten = lane.forgotten_calls.load(Ordering::Relaxed);
+        lane.calls.load(Ordering::Relaxed).saturating_sub(forgotten)
     };
     all().iter().map(count).sum()
 }

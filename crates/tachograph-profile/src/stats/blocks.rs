@@ -99,7 +99,7 @@ impl Blocks {
             kept += 1;
         }
         self.blocks.truncate(kept);
-        self.stride *= 2;
+        self.stride = self.stride.saturating_mul(2);
     }
 }
 
@@ -137,5 +137,17 @@ mod tests {
         assert!(left.as_slice().len() <= BLOCKS);
         assert!(left.as_slice().windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
         assert_eq!(left.as_slice().iter().map(|block| block.sum).sum::<f64>(), 400.0);
+    }
+
+    #[test]
+    fn blocks_of_very_many_threads_become_one() {
+        let mut of_thread = Blocks::default();
+        (0..BLOCKS as u64).for_each(|time| of_thread.add(time, 1.0));
+        let mut whole = Blocks::default();
+
+        (0..100).for_each(|_| whole.merge(&of_thread));
+
+        assert!(whole.as_slice().len() <= BLOCKS);
+        assert_eq!(whole.as_slice().iter().map(|block| block.count).sum::<u64>(), 6_400);
     }
 }
