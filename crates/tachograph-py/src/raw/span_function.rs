@@ -89,5 +89,5 @@ unsafe fn attributes(
     for name in names.iter_borrowed() {
         keys.push(texts::key_of(name)?.name());
     }
-    Ok(packed(keys.into_iter().zip(values)))
+    packed(keys.into_iter().zip(values))
 }

@@ -49,7 +49,7 @@ pub(crate) fn block(
         signal: None,
         warned: AtomicBool::new(false),
     };
-    let attributes = attributes.map(|given| packed_dict(&given)).unwrap_or_default();
+    let attributes = attributes.map(|given| packed_dict(&given)).transpose()?.unwrap_or_default();
     let entered = Mutex::new(Vec::with_capacity(1));
     Ok(Block { plan, attributes, entered, elapsed_ns: AtomicU64::new(0) })
 }

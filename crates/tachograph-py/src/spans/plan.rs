@@ -214,7 +214,7 @@ impl Plan {
             if given.is_none() {
                 return Ok(Attributes::default());
             }
-            Ok(packed_dict(given.cast::<PyDict>()?))
+            packed_dict(given.cast::<PyDict>()?)
         });
         match given {
             Ok(attributes) => Ok(attributes),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -28,58 +29,66 @@ impl Held<'_> {
     }
 }
 
-/// Packs names and values. Never fails: a value that cannot be shown says so.
+/// Packs names and values. A value that cannot be shown says so; what is no
+/// `Exception`, such as Ctrl-C while it is shown, passes.
 pub(crate) fn packed<'a, 'py: 'a>(
     pairs: impl Iterator<Item = (Name, &'a Bound<'py, PyAny>)>,
-) -> Attributes {
-    let held: Vec<(Name, Held<'a>)> = pairs.map(|(name, value)| (name, hold(value))).collect();
-    Attributes::of(held.iter().map(|(name, held)| (*name, held.value())))
+) -> PyResult<Attributes> {
+    let held = pairs.map(|(name, value)| Ok((name, hold(value)?)));
+    let held: Vec<(Name, Held<'a>)> = held.collect::<PyResult<_>>()?;
+    Ok(Attributes::of(held.iter().map(|(name, held)| (*name, held.value()))))
 }
 
 /// Packs a dictionary; keys that are no strings are shown as text.
-pub(super) fn packed_dict(dict: &Bound<'_, PyDict>) -> Attributes {
+pub(super) fn packed_dict(dict: &Bound<'_, PyDict>) -> PyResult<Attributes> {
+    // All pairs first: showing a key may change the dictionary.
     let pairs: Vec<_> = dict.iter().collect();
-    packed(pairs.iter().map(|(key, value)| (name_of(key), value)))
+    let names: Vec<Name> = pairs.iter().map(|(key, _)| name_of(key)).collect::<PyResult<_>>()?;
+    packed(names.into_iter().zip(pairs.iter().map(|(_, value)| value)))
 }
 
-fn name_of(key: &Bound<'_, PyAny>) -> Name {
-    match key.cast::<PyString>() {
+fn name_of(key: &Bound<'_, PyAny>) -> PyResult<Name> {
+    Ok(match key.cast::<PyString>() {
         Ok(text) => Key::of(&text.to_string_lossy()).name(),
-        Err(_) => Key::of(&shown(key)).name(),
-    }
+        Err(_) => Key::of(&shown(key)?).name(),
+    })
 }
 
-fn hold<'a>(value: &'a Bound<'_, PyAny>) -> Held<'a> {
+fn hold<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Held<'a>> {
     if let Ok(text) = value.cast::<PyString>() {
-        return Held::Text(text.to_string_lossy());
+        return Ok(Held::Text(text.to_string_lossy()));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
-        return Held::Plain(AttributeValue::Float(number.value()));
+        return Ok(Held::Plain(AttributeValue::Float(number.value())));
     }
     if value.is_none() {
-        return Held::Plain(AttributeValue::None);
+        return Ok(Held::Plain(AttributeValue::None));
     }
     if let Ok(truth) = value.cast::<PyBool>() {
-        return Held::Plain(AttributeValue::Bool(truth.is_true()));
+        return Ok(Held::Plain(AttributeValue::Bool(truth.is_true())));
     }
     if let Ok(number) = value.cast::<PyInt>()
         && let Ok(number) = number.extract::<i64>()
     {
-        return Held::Plain(AttributeValue::Int(number));
+        return Ok(Held::Plain(AttributeValue::Int(number)));
     }
-    Held::Text(Cow::Owned(shown(value)))
+    Ok(Held::Text(Cow::Owned(shown(value)?)))
 }
 
 /// The `repr` of `value`, cut.
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    let Ok(text) = value.repr() else {
-        let kind = value.get_type().name();
-        let kind = kind.map_or_else(|_| "object".into(), |kind| kind.to_string());
-        return format!("<unprintable {kind}>");
+fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = match value.repr() {
+        Ok(text) => text,
+        Err(error) if !error.is_instance_of::<PyException>(value.py()) => return Err(error),
+        Err(_) => {
+            let kind = value.get_type().name();
+            let kind = kind.map_or_else(|_| "object".into(), |kind| kind.to_string());
+            return Ok(format!("<unprintable {kind}>"));
+        }
     };
     let text = text.to_string_lossy();
-    match text.char_indices().nth(REPR_LIMIT) {
+    Ok(match text.char_indices().nth(REPR_LIMIT) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into_owned(),
-    }
+    })
 }
