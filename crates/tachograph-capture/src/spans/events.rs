@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::attributes::Attributes;
-use super::lane;
 use super::names::Name;
+use super::{lane, state};
 use crate::waker::Waker;
 
 /// Events that wait in one lane at most; more are dropped and counted.
@@ -122,6 +122,11 @@ impl Pending {
     /// Another thread uses the lane from now on.
     pub(crate) fn change_thread(&mut self, tid: i32) {
         self.tid = tid;
+        if !state::is_recording() {
+            // The end of a span that outlived its session: nobody waits for
+            // it, and threads without end would each add to it.
+            self.events.clear();
+        }
         if self.events.is_empty() {
             self.first_tid = tid;
         } else {
