@@ -88,7 +88,9 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         (
             loss.dropped_spans,
             "span",
-            "dropped for lack of room (raise memory_limit_mb, or time larger pieces)".to_owned(),
+            "dropped, they came too fast or filled memory (time larger pieces, or raise \
+             memory_limit_mb)"
+                .to_owned(),
         ),
     ];
     rows.into_iter()

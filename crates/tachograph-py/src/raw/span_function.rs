@@ -1,5 +1,6 @@
 //! The function `span`: what a user calls most often.
 
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use pyo3::exceptions::PyTypeError;
@@ -13,14 +14,28 @@ use super::interpreter::{Method, add_functions};
 use super::{pool, texts};
 use crate::spans::{is_wanted, packed};
 
-static FUNCTIONS: [Method; 2] = [
-    Method::fast_with_keywords(
-        c"span",
-        span,
-        c"span($module, name, /, **attributes)\n--\n\nTime a block of code under a name: `with span(\"load\"):`.",
-    ),
-    Method::END,
-];
+/// What `help(tachograph.span)` shows.
+const DOC: &CStr = c"span($module, name, /, **attributes)
+--
+
+Time a block of code under a name: with span(\"load\", source=\"disk\"): ...
+
+While profiling is on (configure(profiling=True)) the block is in report(): its
+count and percentiles under \"timings\", each one under \"timeline\". While a
+recording is open it is there too: recording.spans(), and
+recording.within(\"load\") for the functions it spent its time in. Otherwise it
+costs next to nothing.
+
+Args:
+    name: What the block is called.
+    **attributes: Kept with it. Numbers, texts and truth values stay as they
+        are, anything else becomes its repr, cut at 200 characters.
+
+Returns:
+    A block for `with`. After it, `elapsed_ns` says how long it took; 0 when
+    nobody measured. A function takes @signal or @time_it instead.";
+
+static FUNCTIONS: [Method; 2] = [Method::fast_with_keywords(c"span", span, DOC), Method::END];
 
 /// Adds `span` to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
