@@ -40,6 +40,8 @@ pub(crate) struct CpuSource {
     switches: (u64, u64),
     /// Context switches per second that made performance events too dear.
     too_many_switches: Option<f64>,
+    /// The sampler has just been started and nothing was drained since.
+    is_fresh: bool,
     /// A note says that some threads are not watched.
     unwatched_noted: bool,
     /// The sampler could not be started again.
@@ -63,6 +65,7 @@ impl CpuSource {
             notes: Vec::new(),
             switches: (0, start),
             too_many_switches: None,
+            is_fresh: false,
             unwatched_noted: false,
             is_starved: false,
             revivals: 0,
@@ -70,8 +73,12 @@ impl CpuSource {
         }
     }
 
-    /// How long rings can wait: forty intervals, within limits.
+    /// How long rings can wait: forty intervals, within limits. The first
+    /// drain lists the libraries that native frames need, so it comes at once.
     pub(crate) fn drain_every_ns(&self) -> u64 {
+        if self.is_fresh {
+            return *DRAIN_NS.start() / 10;
+        }
         let interval = self.plan.as_ref().map_or(u64::MAX, |(plan, _)| plan.interval_ns);
         interval.saturating_mul(40).clamp(*DRAIN_NS.start(), *DRAIN_NS.end())
     }
@@ -146,6 +153,7 @@ impl CpuSource {
         self.remember_sampler();
         self.sampler = Some(sampler);
         self.plan = Some((plan, chosen));
+        self.is_fresh = true;
         Ok(())
     }
 
@@ -195,6 +203,7 @@ impl CpuSource {
         tables: &mut Interner,
         tracks: &mut Tracks,
     ) {
+        self.is_fresh = false;
         let Some(sampler) = &self.sampler else { return };
         if self.plan.as_ref().is_some_and(|(plan, _)| plan.native) {
             // Costs next to nothing unless a library was loaded or unloaded.
@@ -369,15 +378,14 @@ fn count(log: &mut ThreadLog, past: &mut Totals) {
         slot.waiting.load(Ordering::Relaxed),
         slot.taken.load(Ordering::Relaxed),
     ];
-    let new: Vec<u64> =
-        now.iter().zip(log.counted).map(|(now, then)| now.saturating_sub(then)).collect();
+    let mut new = now;
+    new.iter_mut().zip(log.counted).for_each(|(now, then)| *now = now.saturating_sub(then));
     log.counted = now;
-    if let [dropped, unreadable, waiting, taken] = *new {
-        past.loss.dropped_samples += dropped;
-        past.loss.unreadable_stacks += unreadable;
-        past.waiting += waiting;
-        past.answered += dropped + unreadable + waiting + taken;
-    }
+    let [dropped, unreadable, waiting, taken] = new;
+    past.loss.dropped_samples += dropped;
+    past.loss.unreadable_stacks += unreadable;
+    past.waiting += waiting;
+    past.answered += dropped + unreadable + waiting + taken;
 }
 
 /// Gives the thread the name that Python has for it, once.
