@@ -8,11 +8,17 @@ two and times each step.
 from __future__ import annotations
 
 import functools
+import sys
+from _thread import get_ident
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .._native import _Plan
+    from .._native import _Plan, _Steps
+
+# Before 3.14 a program that ends makes its daemon threads end where they stand,
+# which no compiled frame of ours may be part of.
+_ENDS_DAEMONS = sys.version_info < (3, 14)
 
 
 def timed(function: Any, plan: _Plan) -> Any:
@@ -48,9 +54,74 @@ def _has_flag(function: Any, flag: int) -> bool:
     return bool(getattr(code, "co_flags", 0) & flag)
 
 
+def _safe(steps: Any) -> Any:
+    """Return `steps`; in a daemon thread, steps that Python takes itself."""
+    if not _ENDS_DAEMONS or get_ident() == _main_thread():
+        return steps
+    threading = sys.modules["threading"]
+    known = threading._active.get(get_ident())
+    is_daemon = known is None or known.daemon
+    return _by_hand(steps) if is_daemon and hasattr(steps, "take_step") else steps
+
+
+@functools.cache
+def _main_thread() -> int | None:
+    import threading
+
+    return threading.main_thread().ident
+
+
+class _ByHand:
+    """Steps of Python's own, for `await` and `yield from`."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, steps: Generator[Any, Any, Any]) -> None:
+        self._steps = steps
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._steps
+
+    __iter__ = __await__
+
+
+def _by_hand(steps: _Steps) -> _ByHand:
+    return _ByHand(_walk(steps, steps.inner))
+
+
+def _walk(steps: _Steps, inner: Any) -> Generator[Any, Any, Any]:
+    value: Any = None
+    error: BaseException | None = None
+    while True:
+        steps.take_step()
+        try:
+            yielded = inner.send(value) if error is None else inner.throw(error)
+        except StopIteration as end:
+            steps.step_returned()
+            return end.value
+        except BaseException as raised:
+            steps.step_raised(raised)
+            raise
+        steps.step_paused()
+        value, error = None, None
+        try:
+            value = yield yielded
+        except GeneratorExit:
+            steps.take_step()
+            try:
+                inner.close()
+            except BaseException as raised:
+                steps.step_raised(raised)
+                raise
+            steps.step_returned()
+            raise
+        except BaseException as thrown:
+            error = thrown
+
+
 def _coroutine(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     async def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return await plan.steps(function(*args, **kwargs), args, kwargs, True)
+        return await _safe(plan.steps(function(*args, **kwargs), args, kwargs, True))
 
     return wrapped
 
@@ -65,7 +136,7 @@ def _awaitable(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
 
 def _generator(function: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        return (yield from plan.steps(function(*args, **kwargs), args, kwargs, False))
+        return (yield from _safe(plan.steps(function(*args, **kwargs), args, kwargs, False)))
 
     return wrapped
 
@@ -78,13 +149,13 @@ def _async_generator(function: Callable[..., Any], plan: _Plan) -> Callable[...,
             step = inner.asend(None)
             while True:
                 try:
-                    value = await turns.turn(step)
+                    value = await _safe(turns.turn(step))
                 except StopAsyncIteration:
                     return
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    await turns.turn(inner.aclose())
+                    await _safe(turns.turn(inner.aclose()))
                     raise
                 except BaseException as error:
                     step = inner.athrow(error)

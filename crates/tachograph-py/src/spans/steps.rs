@@ -4,6 +4,8 @@
 //! kind of function and object that a program sees does not change. This object
 //! only lies between that and the program's own coroutine.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use pyo3::PyTraverseError;
 use pyo3::exceptions::{PyGeneratorExit, PyStopAsyncIteration, PyStopIteration};
 use pyo3::gc::PyVisit;
@@ -20,6 +22,8 @@ pub(crate) struct Steps {
     call: Stepped,
     inner: Py<PyAny>,
     is_task: bool,
+    /// The step that Python takes itself.
+    taken: Mutex<Option<Step>>,
 }
 
 /// Which call the steps belong to.
@@ -33,12 +37,12 @@ enum Stepped {
 impl Steps {
     /// The steps of a coroutine (`is_task`) or a generator.
     pub(super) fn new(run: Run, inner: Py<PyAny>, is_task: bool) -> Self {
-        Self { call: Stepped::Whole(run), inner, is_task }
+        Self { call: Stepped::Whole(run), inner, is_task, taken: Mutex::new(None) }
     }
 
     /// The steps of one turn of an asynchronous generator.
     pub(super) fn of_turn(turns: Py<Turns>, inner: Py<PyAny>) -> Self {
-        Self { call: Stepped::Turn(turns), inner, is_task: false }
+        Self { call: Stepped::Turn(turns), inner, is_task: false, taken: Mutex::new(None) }
     }
 
     fn run(&self) -> &Run {
@@ -90,6 +94,10 @@ impl Steps {
             Ok(()) => error,
             Err(stronger) => stronger,
         }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Option<Step>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn advance<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -156,6 +164,38 @@ impl Steps {
             Ok(_) => self.returned(py, step.as_ref()),
             Err(error) => Err(self.raised(py, step.as_ref(), error)),
         }
+    }
+
+    /// What is stepped through.
+    #[getter]
+    fn inner(&self, py: Python<'_>) -> Py<PyAny> {
+        self.inner.clone_ref(py)
+    }
+
+    /// Python takes a step itself; one of the three that follow must come after it.
+    fn take_step(&self, py: Python<'_>) {
+        let step = self.begin(py);
+        *self.taken() = step;
+    }
+
+    /// The step led to a value.
+    fn step_paused(&self, py: Python<'_>) {
+        let step = self.taken().take();
+        self.paused(py, step.as_ref());
+    }
+
+    /// The step was the last one.
+    fn step_returned(&self, py: Python<'_>) -> PyResult<()> {
+        let step = self.taken().take();
+        self.returned(py, step.as_ref())
+    }
+
+    /// The step ended with `error`.
+    fn step_raised(&self, py: Python<'_>, error: Bound<'_, PyAny>) -> PyResult<()> {
+        let step = self.taken().take();
+        let given = PyErr::from_value(error.clone());
+        let raised = self.raised(py, step.as_ref(), given);
+        if raised.value(py).is(&error) { Ok(()) } else { Err(raised) }
     }
 
     /// What the coroutine inside waits for, for tools that follow the chain.
