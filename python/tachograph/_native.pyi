@@ -25,6 +25,7 @@ __all__ = [
     "Phase",
     "Recording",
     "Summary",
+    "_Block",
     "__version__",
     "block",
     "bottleneck_table",

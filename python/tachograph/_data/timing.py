@@ -24,7 +24,7 @@ class TimingMode:
     PERF_COUNTER = "perf_counter"
 
 
-Clock = Literal["wall", "perf", "process", "thread"]
+Clock = Literal["wall"] | Literal["perf"] | Literal["process"] | Literal["thread"]
 
 _CLOCKS: dict[str, Clock] = {
     TimingMode.WALL_CLOCK: "wall",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Before 3.14 a program that ends makes its daemon threads end where they stand,
 # which no compiled frame of ours may be part of.
 _ENDS_DAEMONS = sys.version_info < (3, 14)
+_main: int | None = None
 
 
 def timed(function: Any, plan: _Plan) -> Any:
@@ -64,11 +65,13 @@ def _safe(steps: Any) -> Any:
     return _by_hand(steps) if is_daemon and hasattr(steps, "take_step") else steps
 
 
-@functools.cache
 def _main_thread() -> int | None:
-    import threading
+    global _main
+    if _main is None:
+        import threading
 
-    return threading.main_thread().ident
+        _main = threading.main_thread().ident
+    return _main
 
 
 class _ByHand:

@@ -121,11 +121,12 @@ def clear_timing_stats(function_name: str | Callable[..., Any] | None = None) ->
         entry.meter.clear()
 
 
-def _asked(function_name: object) -> str:
+def _asked(function_name: Any) -> str:
     if isinstance(function_name, str):
         return function_name
     if callable(function_name):
-        return spelled(function_name)[2]
+        name: str = spelled(function_name)[2]
+        return name
     raise TypeError(f"a function or its name is needed, not {function_name!r}")
 
 

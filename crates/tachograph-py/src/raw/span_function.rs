@@ -39,7 +39,8 @@ static FUNCTIONS: [Method; 2] = [Method::fast_with_keywords(c"span", span, DOC),
 
 /// Adds `span` to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add_functions(module, &FUNCTIONS)
+    add_functions(module, &FUNCTIONS)?;
+    module.index()?.append("span")
 }
 
 unsafe extern "C" fn span(
