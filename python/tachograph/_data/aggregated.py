@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
 
 from .. import output
 from .columns import recording_of
 from .model import AggregatedStack
+from .plain import dataclass
 from .recording import Recording
 from .samples import Sample
 

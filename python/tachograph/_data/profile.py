@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from .plain import dataclass
 from .recording import Recording
 from .samples import Sample
 

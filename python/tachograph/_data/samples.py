@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from .plain import dataclass
 
 __all__ = ["Frame", "Sample"]
 

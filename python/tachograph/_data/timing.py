@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from .plain import dataclass, field
 
 __all__ = ["TimingMode", "TimingResult", "TimingStats", "clock_of"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from threading import Lock, get_ident
 
+from .._data.plain import dataclass
 from .._native import Collector, Phase
 from .report import MetricsReport
 

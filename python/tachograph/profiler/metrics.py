@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 
+from .._data.plain import dataclass
 from .._native import Collector, Meter
 from .report import BottleneckAnalysis, MetricsReport
 

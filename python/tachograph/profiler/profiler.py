@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+from .._data.plain import dataclass, field
 from .cuda import CUDATimer, TimingResult
 from .metrics import AggregatedMetrics, Metrics, MetricsCollector
 
