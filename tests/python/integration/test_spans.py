@@ -104,7 +104,11 @@ def test_threads_are_nested_apart() -> None:
             thread.join()
 
     expected = ["main", *(f"t{n}" for n in range(4)), *(f"t{n}/inside" for n in range(4))]
-    assert recorded.paths() == sorted(expected)
+    paths = recorded.paths()
+    if getattr(sys.flags, "thread_inherit_context", False):
+        # Where contexts are in use, such a thread begins inside of its maker's span.
+        paths = sorted(path.removeprefix("main/") for path in paths)
+    assert paths == sorted(expected)
 
 
 def test_tasks_that_take_turns_are_nested_apart() -> None:
