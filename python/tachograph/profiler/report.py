@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import Any
 
 from .._data.recording import _is_unicode, _terminal_width
@@ -11,7 +12,7 @@ from .._native import bottleneck_table, find_bottlenecks, run_table
 __all__ = ["BottleneckAnalysis", "MetricsReport", "Table"]
 
 
-class Table(dict[str, Any]):
+class Table(dict[str, Any], ABC):
     """A dict whose ``str()`` is a table. Everything else is a dict's own."""
 
     def table(self, *, color: bool = False, width: int | None = None) -> str:
@@ -30,8 +31,9 @@ class Table(dict[str, Any]):
         columns = _terminal_width() if width is None else width
         return self._drawn(color=color, width=columns, unicode=_is_unicode())
 
+    @abstractmethod
     def _drawn(self, *, color: bool, width: int, unicode: bool) -> str:
-        raise NotImplementedError
+        """Return the table in so many columns."""
 
     def __str__(self) -> str:
         return self.table()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import subprocess
 import sys
 import threading
@@ -286,7 +285,6 @@ print("end")
     assert run(body) == "end"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_measures_on_its_own() -> None:
     body = """
 def parent_keys():

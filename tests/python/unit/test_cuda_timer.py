@@ -98,7 +98,8 @@ def test_the_older_names_stand_beside_the_new_ones() -> None:
 
     assert list(timer.results) == ["op1", "op2"]
     result = timer.get_result("op1")
-    assert result is not None and result.cuda_time_ms >= 0
+    assert result is not None
+    assert 0 < result.cuda_time_ms == result.wall_time_ms
     assert "op2" in timer.summary()
     timer.clear()
     assert timer.results == {}
@@ -205,8 +206,10 @@ def test_a_profiled_block_has_its_timing_and_no_memory() -> None:
     with profiler.profile("op") as result:
         assert result.timing is None
         result.custom_metrics["rows"] = 3
+        time.sleep(0.01)
 
-    assert result.timing is not None and result.timing.wall_time_ms >= 0
+    assert result.timing is not None
+    assert result.timing.wall_time_ms >= 10
     assert result.memory is None and result.custom_metrics == {"rows": 3}
     assert profiler.get_result("op") is result
     profiler.clear()
