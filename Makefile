@@ -13,7 +13,7 @@ endif
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python -type f -not -name '*.pyc' 2> /dev/null)
 
-.PHONY: help demo test test-newer test-newer-smoke interpreters bench fuzz clean python
+.PHONY: help demo test test-torch test-newer test-newer-smoke interpreters bench fuzz clean python
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -34,6 +34,9 @@ test-newer: | python ## Build the newer and free-threaded CPythons and test on t
 
 test-newer-smoke: | python ## Two minutes of test-newer with the CPythons that are already built
 	"$(PYTHON)" tools/test_newer.py --smoke
+
+test-torch: | python ## Install the real torch (several gigabytes) and run the tests that need it
+	"$(PYTHON)" tools/test_torch.py
 
 interpreters: | python ## List the CPythons the tests use
 	@"$(PYTHON)" tools/interpreters.py --newer

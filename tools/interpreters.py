@@ -66,7 +66,9 @@ class Interpreter:
         return f"{self.release}{free_threaded}{'' if self.shared else '-static'}"
 
 
-def find_interpreters(*, newer: bool = False) -> list[Interpreter]:
+def find_interpreters(
+    *, newer: bool = False, oldest: tuple[int, int] = OLDEST
+) -> list[Interpreter]:
     """Return the supported CPythons of this machine, oldest first.
 
     Two installations of the same release and build kind are one: testing both
@@ -74,6 +76,7 @@ def find_interpreters(*, newer: bool = False) -> list[Interpreter]:
 
     Args:
         newer: Also list the ones `newer_interpreters.py` has built.
+        oldest: The oldest minor version; programs are read from outside since 3.9.
     """
     found: dict[str, Interpreter] = {}
     seen: set[Path] = set()
@@ -82,7 +85,7 @@ def find_interpreters(*, newer: bool = False) -> list[Interpreter]:
         if program in seen:
             continue
         seen.add(program)
-        interpreter = ask(program, origin)
+        interpreter = ask(program, origin, oldest)
         if interpreter is not None:
             found.setdefault(interpreter.name, interpreter)
     return sorted(found.values(), key=lambda one: (one.version, one.free_threaded, one.shared))
@@ -128,7 +131,7 @@ def search_path() -> Iterator[Path]:
             yield Path(folder)
 
 
-def ask(program: Path, origin: str) -> Interpreter | None:
+def ask(program: Path, origin: str, oldest: tuple[int, int] = OLDEST) -> Interpreter | None:
     """Return what `program` says about itself; None if we cannot use it."""
     if not os.access(program, os.X_OK):
         return None
@@ -144,7 +147,7 @@ def ask(program: Path, origin: str) -> Interpreter | None:
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     version = tuple(facts["version"])
-    if facts["implementation"] != "CPython" or version[:2] < OLDEST or facts["virtual"]:
+    if facts["implementation"] != "CPython" or version[:2] < oldest or facts["virtual"]:
         return None
     return Interpreter(
         program=program,

@@ -37,10 +37,13 @@ from .exceptions import RecordingError, TachographError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import decorators, exceptions, output, profiler, profiling
+    from . import decorators, exceptions, measure, memprof, output, profiler, profiling
     from ._data.aggregated import AggregatedProfile
+    from ._data.heap_rows import AllocationRow, LeakRow, ResidentMemory
+    from ._data.line_table import LineTable, LineTime
     from ._data.model import AggregatedStack, NativeFrame, ProfilerStats, StackTrace
     from ._data.profile import Profile
+    from ._data.readings import Energy, MemoryGrowth, SeriesRow
     from ._data.recording import Recording, open
     from ._data.rows import (
         FunctionRow,
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from ._doors.control import configure, get_manager
     from ._doors.decorator import profile
     from ._doors.events import emit
+    from ._doors.lines import lines
     from ._doors.record import record
     from ._doors.report import report
     from ._doors.signals import signal
@@ -67,9 +71,15 @@ else:
         {
             "AggregatedProfile": "_data.aggregated",
             "AggregatedStack": "_data.model",
+            "AllocationRow": "_data.heap_rows",
+            "Energy": "_data.readings",
             "Frame": "_data.samples",
             "FunctionRow": "_data.rows",
+            "LeakRow": "_data.heap_rows",
             "LineRow": "_data.rows",
+            "LineTable": "_data.line_table",
+            "LineTime": "_data.line_table",
+            "MemoryGrowth": "_data.readings",
             "MetricRow": "_data.rows",
             "NativeFrame": "_data.model",
             "Note": "_data.rows",
@@ -78,7 +88,9 @@ else:
             "ProfilerStats": "_data.model",
             "RecordedSpan": "_data.rows",
             "Recording": "_data.recording",
+            "ResidentMemory": "_data.heap_rows",
             "Sample": "_data.samples",
+            "SeriesRow": "_data.readings",
             "SpanRow": "_data.rows",
             "StackTrace": "_data.model",
             "TaskRow": "_data.rows",
@@ -87,13 +99,14 @@ else:
             "configure": "_doors.control",
             "emit": "_doors.events",
             "get_manager": "_doors.control",
+            "lines": "_doors.lines",
             "open": "_data.recording",
             "profile": "_doors.decorator",
             "record": "_doors.record",
             "report": "_doors.report",
             "signal": "_doors.signals",
         },
-        ("decorators", "output", "profiler", "profiling"),
+        ("decorators", "measure", "memprof", "output", "profiler", "profiling"),
     )
 
 # The compiled half is always there: without it the import has failed above.
@@ -104,9 +117,15 @@ apply_environment()
 __all__ = [
     "AggregatedProfile",
     "AggregatedStack",
+    "AllocationRow",
+    "Energy",
     "Frame",
     "FunctionRow",
+    "LeakRow",
     "LineRow",
+    "LineTable",
+    "LineTime",
+    "MemoryGrowth",
     "MetricRow",
     "NativeFrame",
     "Note",
@@ -117,7 +136,9 @@ __all__ = [
     "RecordedSpan",
     "Recording",
     "RecordingError",
+    "ResidentMemory",
     "Sample",
+    "SeriesRow",
     "SpanRow",
     "StackTrace",
     "TachographError",
@@ -132,6 +153,9 @@ __all__ = [
     "exceptions",
     "get_manager",
     "is_active",
+    "lines",
+    "measure",
+    "memprof",
     "native_unwinding_available",
     "native_unwinding_enabled",
     "open",

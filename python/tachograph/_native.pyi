@@ -1,11 +1,12 @@
 """The compiled half of tachograph. Private: its names change without notice."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import (
     Any,
     Literal,
+    NoReturn,
     Self,
     SupportsFloat,
     SupportsIndex,
@@ -18,36 +19,74 @@ from typing import (
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "BlasWindow",
     "Client",
     "Collector",
     "Ended",
+    "GpuMark",
+    "HeapDoor",
+    "LineWatch",
+    "Measured",
     "Meter",
+    "MonitorWindow",
+    "OwnLineWatch",
     "Phase",
+    "Picture",
     "Recording",
     "Summary",
     "_Block",
     "__version__",
+    "blas_count_again",
+    "blas_leave_out",
     "block",
     "bottleneck_table",
     "calls_clear",
     "calls_total",
     "capture_native_stack",
+    "carbon_countries",
+    "carbon_intensity",
     "comparison_table",
+    "energy_source",
     "export_timeline",
     "find_bottlenecks",
+    "finish_when_told_to_end",
     "format_of",
+    "gpu_current_device",
+    "gpu_devices",
+    "gpu_has_context",
+    "gpu_index_of",
+    "gpu_is_loaded",
+    "gpu_mark",
+    "gpu_readings",
+    "gpu_status",
+    "gpu_synchronize",
+    "gpu_watch",
+    "line_listing",
+    "line_means",
+    "machine_figures",
+    "memory_growth",
+    "memory_table",
     "meters",
     "meters_clear",
+    "monitor_table",
     "native_available",
+    "open_descriptors",
     "peak_memory",
     "point",
+    "process_figures",
+    "processor_name",
     "profiling",
+    "read_everything",
+    "resident_bytes",
+    "run_command",
     "run_comparison",
     "run_report_of",
     "run_table",
     "signal",
     "signals",
     "span",
+    "stream_efficiency",
+    "stream_table",
     "timed",
     "timeline",
     "timeline_capacity",
@@ -69,12 +108,32 @@ _SpanRow: TypeAlias = tuple[
     tuple[str, str, int | None, int],
     tuple[int, int, int],
     tuple[int, int, int, int, int, int, int, int],
+    tuple[int, int, int],
     list[_FunctionRow],
 ]
+_SiteRow: TypeAlias = tuple[
+    tuple[str, str, int, str, bool],
+    tuple[int, int, int, int],
+    tuple[int, int, int],
+    int | None,
+    _PlaceRow | None,
+]
+_LeakRow: TypeAlias = tuple[tuple[str, str, int, str, bool], int, float, str, int]
+_ChangeRow: TypeAlias = tuple[tuple[str, str, int, str, bool], int, int, int, int]
+_ResidentRow: TypeAlias = tuple[int, list[tuple[str, int]], int]
+_StackFrameRow: TypeAlias = tuple[int, str, str, int, bool]
+_BlockColumns: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[int]]
 _Scalar: TypeAlias = str | int | float | bool | None
 _TimelineRow: TypeAlias = tuple[
     str, int, int | None, str, str | None, int | None, bool, int, list[tuple[str, _Scalar]]
 ]
+
+# id, name, scope, track, os_id, unit, is_total; count; min, max, mean, last, growth
+_SeriesRow: TypeAlias = tuple[
+    tuple[int, str, str, str, int, str, bool], int, tuple[float, float, float, float, float]
+]
+# leaking; bytes_per_s, lower_bytes_per_s, grown_bytes, threshold_bytes, seconds; points; reason
+_GrowthRow: TypeAlias = tuple[bool, tuple[float, float, float, float, float], int, str]
 
 class _Columns(TypedDict):
     frames: list[_FrameRow]
@@ -82,6 +141,60 @@ class _Columns(TypedDict):
     threads: list[tuple[int, str | None]]
     tasks: list[str]
     columns: _SampleColumns
+
+class _Blocks(TypedDict):
+    frames: list[_StackFrameRow]
+    stacks: list[list[int]]
+    columns: _BlockColumns
+
+@final
+class Picture:
+    """Live memory at one moment. Immutable."""
+
+    @staticmethod
+    def from_samples(
+        frames: list[_StackFrameRow],
+        stacks: list[list[int]],
+        columns: _BlockColumns,
+        duration_ns: int,
+    ) -> Picture: ...
+    def columns(self) -> _Blocks: ...
+    def totals(self) -> tuple[int, int]: ...
+    def at_peak(self) -> Picture | None: ...
+    def sites(self, measure: str) -> list[_SiteRow]: ...
+    def leaks(self) -> list[_LeakRow]: ...
+    def since(self, before: Picture) -> list[_ChangeRow]: ...
+    def explanation(self) -> _ResidentRow | None: ...
+    def export(self, format: str, measure: str) -> bytes: ...
+    def save(self, path: str | PathLike[str], format: str | None, measure: str) -> None: ...
+
+_HeapStats: TypeAlias = tuple[
+    tuple[int, int, int, int],
+    tuple[int, int, float, int],
+    tuple[int, int, int],
+    tuple[int, int, int, int],
+]
+_Host: TypeAlias = tuple[
+    tuple[str, str, str, bool],
+    list[str],
+    tuple[str, str, list[str], list[str]],
+    _ThreadNames,
+]
+
+@final
+class HeapDoor:
+    """A window in which the heap is sampled."""
+
+    @staticmethod
+    def open(
+        *, rate_bytes: int, python_objects: bool, native: bool, history: bool, host: _Host
+    ) -> HeapDoor: ...
+    def pause(self) -> None: ...
+    def picture(self) -> tuple[Picture, _HeapStats, int, int] | None: ...
+    def stats(self) -> _HeapStats | None: ...
+    def finish(self, thread_names: _ThreadNames) -> Recording: ...
+    def close(self) -> None: ...
+    def is_alive(self) -> bool: ...
 
 @final
 class Client:
@@ -102,7 +215,11 @@ class Client:
         command: list[str],
         roots: tuple[str, str, list[str], list[str]],
         thread_names: _ThreadNames,
+        cpu: bool = True,
+        heap: tuple[int, bool, bool, int] | None = None,
+        machine_interval_ns: int | None = None,
     ) -> Client: ...
+    def pause_heap(self) -> None: ...
     def stats(self) -> _Stats | None: ...
     def finish(self, thread_names: _ThreadNames) -> tuple[Recording, str | None]: ...
     def is_alive(self) -> bool: ...
@@ -150,6 +267,16 @@ class Recording:
     def spans(self) -> list[_SpanRow]: ...
     def timeline(self) -> list[_TimelineRow]: ...
     def metrics(self) -> list[tuple[str, int, float, float, float, float]]: ...
+    def series(self) -> list[_SeriesRow]: ...
+    def points(self, series: int) -> list[tuple[int, float]]: ...
+    def energy(self) -> tuple[float, float, bool, str] | None: ...
+    def peak_memory(self) -> int | None: ...
+    def memory_growth(self, live: bool) -> _GrowthRow | None: ...
+    def allocations(self, measure: str) -> list[_SiteRow]: ...
+    def leaks(self) -> list[_LeakRow]: ...
+    def memory_peak(self) -> tuple[int, int]: ...
+    def memory_timeline(self) -> list[tuple[int, int]]: ...
+    def resident_memory(self) -> _ResidentRow | None: ...
     def summary(self, *, color: bool, width: int, unicode: bool) -> str: ...
     def export(self, format: str, measure: str | None) -> bytes: ...
     def save(self, path: str | PathLike[str], format: str | None, measure: str | None) -> None: ...
@@ -159,6 +286,10 @@ class Recording:
 def native_available() -> bool: ...
 def peak_memory() -> int | None: ...
 def capture_native_stack(max_depth: int) -> list[tuple[int, str, str, int]]: ...
+def run_command(
+    words: list[str], python: str | PathLike[str], package: str | PathLike[str]
+) -> NoReturn: ...
+def finish_when_told_to_end() -> None: ...
 def format_of(path: str | PathLike[str]) -> str | None: ...
 
 _Clock: TypeAlias = Literal["wall", "perf", "process", "thread"]
@@ -338,6 +469,7 @@ class Collector:
     def _start_phase(self, name: str) -> Phase: ...
     def _add_time(self, name: str, took_ms: float, own_ms: float, inside: str | None) -> None: ...
     def _last(self, name: str) -> tuple[int, float]: ...
+    def _tell_memory(self, peak_allocated: int, peak_reserved: int) -> None: ...
     def _report(self) -> str: ...
     def _forget(self) -> None: ...
 
@@ -355,14 +487,228 @@ class Phase:
     ) -> Literal[False]: ...
     def stop(self) -> int: ...
     def give_up(self) -> None: ...
+    def _leave(self, failed: bool) -> int: ...
     @property
     def elapsed_ns(self) -> int: ...
     @property
     def elapsed_ms(self) -> float: ...
 
+@type_check_only
+class _GpuDevice(TypedDict):
+    index: int
+    vendor: str
+    name: str
+    uuid: str
+    bus_id: str
+    driver: str
+    memory_total_bytes: int | None
+
+@type_check_only
+class _GpuReading(TypedDict):
+    device: int
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    process_memory_bytes: int | None
+    utilization: float | None
+    memory_utilization: float | None
+    temperature_c: float | None
+    power_w: float | None
+    energy_j: float | None
+
+@final
+class GpuMark:
+    """A moment on a device: when a stream has done what it was told before."""
+
+    def wait(self) -> bool: ...
+    @property
+    def happened(self) -> bool: ...
+    def elapsed_ms(self, later: GpuMark) -> float | None: ...
+    @property
+    def time_ns(self) -> int | None: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def stream(self) -> int: ...
+    def record_until(self, later: GpuMark, name: str) -> bool: ...
+
+def gpu_devices() -> list[_GpuDevice]: ...
+def gpu_readings() -> list[_GpuReading]: ...
+def gpu_status() -> list[tuple[str, bool, str]]: ...
+def gpu_watch() -> None: ...
+def gpu_has_context() -> bool: ...
+def gpu_is_loaded() -> bool: ...
+def gpu_current_device() -> int | None: ...
+def gpu_index_of(ordinal: int) -> int | None: ...
+def gpu_synchronize(stream: int, device: int | None) -> bool: ...
+def gpu_mark(
+    stream: int, device: int | None, *, anchored: bool | None = None
+) -> GpuMark | None: ...
+def memory_table(
+    heading: str,
+    figures: Sequence[tuple[str, int]],
+    course: Sequence[tuple[float, int]],
+    blocks: Sequence[tuple[str, int, int]],
+    places: Sequence[tuple[str, int]],
+    doubts: Sequence[str],
+    *,
+    color: bool,
+    width: int,
+    unicode: bool,
+) -> str: ...
+def stream_efficiency(
+    work: Sequence[tuple[int, int, int]], streams: int, window: tuple[int, int]
+) -> str: ...
+def stream_table(
+    work: Sequence[tuple[int, int, int]],
+    names: Sequence[str],
+    window: tuple[int, int],
+    clock: str,
+    doubts: Sequence[str],
+    *,
+    color: bool,
+    width: int,
+    unicode: bool,
+) -> str: ...
 def find_bottlenecks(report: str) -> str: ...
 def run_comparison(a: str, b: str) -> str: ...
 def run_report_of(recording: Recording) -> str: ...
 def run_table(report: str, *, color: bool, width: int, unicode: bool) -> str: ...
 def bottleneck_table(report: str, *, color: bool, width: int, unicode: bool) -> str: ...
 def comparison_table(a: str, b: str, *, color: bool, width: int, unicode: bool) -> str: ...
+
+# Names first: scope, device, name, unit, is_total; then count; min, max, mean,
+# last, growth; covered_s, age_s.
+_MonitorRow: TypeAlias = tuple[
+    tuple[str, int, str, str, bool],
+    int,
+    tuple[float, float, float, float, float],
+    tuple[float, float],
+]
+
+@final
+class MonitorWindow:
+    """An open stretch of time that a monitor watches."""
+
+    def __new__(
+        cls,
+        *,
+        peak: bool = True,
+        io: bool = False,
+        series_interval: float | None = None,
+        memory_points: bool = False,
+    ) -> Self: ...
+    def read(self) -> Measured: ...
+    def close(self) -> Measured: ...
+
+@final
+class Measured:
+    """What a window found out. Immutable."""
+
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def wall_s(self) -> float: ...
+    @property
+    def cpu_s(self) -> float: ...
+    @property
+    def user_s(self) -> float: ...
+    @property
+    def system_s(self) -> float: ...
+    @property
+    def cpu_percent(self) -> float: ...
+    @property
+    def rss_start(self) -> int: ...
+    @property
+    def rss_end(self) -> int: ...
+    @property
+    def virtual_bytes(self) -> tuple[int, int]: ...
+    @property
+    def rss_peak(self) -> int: ...
+    @property
+    def cpu_before_s(self) -> float: ...
+    @property
+    def disk_before(self) -> tuple[int, int]: ...
+    @property
+    def peak_is_exact(self) -> bool: ...
+    @property
+    def io(self) -> tuple[int, int, int, int] | None: ...
+    @property
+    def faults(self) -> tuple[int, int]: ...
+    @property
+    def switches(self) -> tuple[int, int]: ...
+    @property
+    def machine_cpu_percent(self) -> float | None: ...
+    @property
+    def machine_cpu_peak_percent(self) -> float | None: ...
+    @property
+    def machine_memory_percent(self) -> float | None: ...
+    @property
+    def disk_busy_percent(self) -> float | None: ...
+    @property
+    def network_bytes(self) -> tuple[int, int] | None: ...
+    @property
+    def machine_age_s(self) -> float | None: ...
+    @property
+    def energy(self) -> tuple[float, bool] | None: ...
+    def memory_points(self) -> list[tuple[float, float]]: ...
+    def series(self) -> list[_MonitorRow]: ...
+    def range(self, scope: str, name: str, device: int = 0) -> _MonitorRow | None: ...
+    def points(self, scope: str, name: str, device: int = 0) -> list[tuple[float, float]]: ...
+
+def carbon_countries() -> list[str]: ...
+def carbon_intensity(country: str | None = None) -> tuple[float, int, str] | None: ...
+def energy_source() -> tuple[bool, str]: ...
+def memory_growth(
+    points: list[tuple[float, float]],
+    least_bytes: float | None = None,
+) -> _GrowthRow: ...
+def processor_name() -> str: ...
+def process_figures() -> dict[str, Any]: ...
+def machine_figures() -> dict[str, Any]: ...
+def read_everything() -> tuple[int, int]: ...
+def resident_bytes() -> int: ...
+def open_descriptors() -> int: ...
+
+_FunctionLines: TypeAlias = tuple[str, str, int, int, list[tuple[int, int, int]]]
+
+@final
+class BlasWindow:
+    """A stretch of time in which BLAS calls are counted, in all threads."""
+
+    def __new__(cls) -> Self: ...
+    def close(self) -> int: ...
+
+def blas_leave_out() -> bool: ...
+def blas_count_again() -> None: ...
+
+@final
+class LineWatch:
+    """Counts the lines of some functions between ``start`` and ``stop``."""
+
+    def __new__(cls, functions: list[Any]) -> Self: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def functions(self) -> list[_FunctionLines]: ...
+    @property
+    def is_open(self) -> bool: ...
+
+@final
+class OwnLineWatch:
+    """Counts the lines of all own code between ``start`` and ``stop``."""
+
+    def __new__(cls) -> Self: ...
+    def start(self, roots: tuple[str, str, list[str], list[str]], running: list[Any]) -> None: ...
+    def stop(self) -> list[_FunctionLines]: ...
+
+def line_means() -> str: ...
+def line_listing(
+    functions: list[tuple[_FunctionLines, list[str]]],
+    how: str,
+    *,
+    color: bool,
+    width: int,
+    unicode: bool,
+) -> str: ...
+def monitor_table(summary: str, *, color: bool, width: int, unicode: bool) -> str: ...

@@ -6,7 +6,9 @@ from typing import Literal, ParamSpec, TypeVar
 
 Mode = Literal["cpu"] | Literal["wall"]
 Trigger = Literal["auto"] | Literal["tick"] | Literal["perf"] | Literal["cpu-timer"]
-Measure = Literal["cpu"] | Literal["wall"] | Literal["samples"]
+MemoryMeasure = Literal["live"] | Literal["peak"] | Literal["allocated"] | Literal["blocks"]
+Measure = Literal["cpu"] | Literal["wall"] | Literal["samples"] | MemoryMeasure
+At = Literal["peak"] | Literal["live"] | Literal["total"] | Literal["freed"]
 Format = Literal["speedscope"] | Literal["collapsed"] | Literal["svg"] | Literal["tacho"]
 
 P = ParamSpec("P")

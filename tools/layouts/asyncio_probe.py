@@ -5,6 +5,8 @@ Run by generate.py under each interpreter. The structs are private to
 memory of a real object. It must find exactly one.
 """
 
+from __future__ import annotations
+
 import asyncio
 import ctypes
 
@@ -18,6 +20,11 @@ def offset_of(wanted: object, holder: object) -> int:
     if len(found) != 1:
         raise SystemExit(f"{type(wanted)} occurs {len(found)} times in {type(holder)}, expected 1")
     return found[0]
+
+
+async def waits(awaited: asyncio.Future[None]) -> None:
+    """Wait for `awaited`."""
+    await awaited
 
 
 async def main() -> None:
@@ -35,6 +42,14 @@ async def main() -> None:
     print("handle_callback", offset_of(callback, handle))
     print("step_task", offset_of(task, callback))
     await task
+    awaited = loop.create_future()
+    coroutine = waits(awaited)
+    waiting = loop.create_task(coroutine)
+    await asyncio.sleep(0)
+    print("task_coroutine", offset_of(coroutine, waiting))
+    print("task_awaits", offset_of(awaited, waiting))
+    awaited.set_result(None)
+    await waiting
 
 
 asyncio.run(main())

@@ -20,18 +20,23 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TABLE = HERE.parents[1] / "crates" / "tachograph-probe" / "src" / "layout" / "table.rs"
+TABLE = HERE.parents[1] / "crates" / "tachograph-probe" / "src" / "layout" / "table"
 
 HEADER = """\
-//! Where each CPython keeps what the reader follows, one constant per minor
-//! version and build kind.
+//! Where each CPython keeps what the reader follows, one file per minor version
+//! and build kind.
 //!
 //! Written by `tools/layouts/generate.py`, which asks the compiler; do not edit.
 
-use super::Layout;
 """
 
-CONSTANT = re.compile(r"^/// CPython .*?^};\n", re.MULTILINE | re.DOTALL)
+FILE_HEADER = """\
+//! Written by `tools/layouts/generate.py`; do not edit.
+
+use crate::layout::Layout;
+
+"""
+
 NAME = re.compile(r"const (\w+): Layout")
 
 QUESTIONS = """
@@ -73,26 +78,30 @@ def constant(version: str, free_threaded: bool, fields: dict[str, int]) -> str:
     kind = "free-threaded" if free_threaded else "with the GIL"
     lines = [
         f"/// CPython 3.{minor}, {kind}.",
-        f"pub(super) const {name}: Layout = Layout {{",
+        f"pub(in crate::layout) const {name}: Layout = Layout {{",
         f"    minor: {minor},",
         f"    free_threaded: {str(free_threaded).lower()},",
         *(f"    {field}: {value}," for field, value in fields.items() if field != "version"),
         "};",
     ]
-    return "\n".join(lines) + "\n"
+    return FILE_HEADER + "\n".join(lines) + "\n"
 
 
 def known_constants() -> dict[str, str]:
     """Return the constants the table holds now, by name."""
-    text = TABLE.read_text() if TABLE.exists() else ""
-    blocks = CONSTANT.findall(text)
-    return {match.group(1): block for block in blocks if (match := NAME.search(block))}
+    texts = [path.read_text() for path in TABLE.glob("cpython_*.rs")]
+    return {match.group(1): text for text in texts if (match := NAME.search(text))}
+
+
+def place(name: str) -> tuple[int, bool]:
+    """Return where a constant stands among the others: by version, then by kind."""
+    return int(name.split("_")[2].rstrip("T")), name.endswith("T")
 
 
 def main() -> int:
     """Add the given interpreters to the table."""
     parser = argparse.ArgumentParser(description="Write the table of CPython's memory layouts.")
-    parser.add_argument("python", nargs="+", help="a CPython 3.11 or newer with its headers")
+    parser.add_argument("python", nargs="+", help="a CPython 3.9 or newer with its headers")
     options = parser.parse_args()
     constants = known_constants()
     for python in options.python:
@@ -101,8 +110,12 @@ def main() -> int:
         match = NAME.search(block)
         assert match is not None
         constants[match.group(1)] = block
-    ordered = [constants[name] for name in sorted(constants)]
-    TABLE.write_text("\n".join([HEADER, *ordered]))
+    ordered = sorted(constants, key=place)
+    modules = [f"mod {name.lower()};\n" for name in sorted(name.lower() for name in ordered)]
+    names = ["".join(f"pub(super) use {name.lower()}::{name};\n" for name in ordered)]
+    (TABLE / "mod.rs").write_text(HEADER + "".join(modules) + "\n" + "".join(names))
+    for name, text in constants.items():
+        (TABLE / f"{name.lower()}.rs").write_text(text)
     return 0
 
 

@@ -44,6 +44,49 @@ pub enum Error {
     /// A thread of ours could not be started.
     #[error("cannot start the sampler thread")]
     NoThread(#[source] io::Error),
+    /// There is no process with this id.
+    #[error("there is no process {pid}; `pgrep -af python` lists the ones that run Python")]
+    NoProcess {
+        /// The process that was asked for.
+        pid: i32,
+    },
+    /// The kernel does not let us look at the process.
+    #[error("cannot read the memory of process {pid}: {reason}")]
+    AttachDenied {
+        /// The process that was asked for.
+        pid: i32,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The process runs no CPython.
+    #[error(
+        "process {pid} ({program}) runs no CPython that can be found; \
+         `pgrep -af python` lists the ones that do"
+    )]
+    NotPython {
+        /// The process that was asked for.
+        pid: i32,
+        /// What it runs.
+        program: String,
+    },
+    /// The process runs another program now.
+    #[error(
+        "process {pid} has replaced its program by another one (exec); \
+         what was recorded until then is kept, start again to see the new program"
+    )]
+    ProgramReplaced {
+        /// The process.
+        pid: i32,
+    },
+    /// The process has ended.
+    #[error(
+        "process {pid} has ended; what was recorded until then is kept, \
+         `tachograph run` records a program from its start to its end"
+    )]
+    ProgramEnded {
+        /// The process.
+        pid: i32,
+    },
     /// A source is not implemented on this operating system.
     #[error("CPU sampling is implemented on Linux; spans, reports and exports work here")]
     UnsupportedPlatform,

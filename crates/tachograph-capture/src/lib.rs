@@ -4,9 +4,16 @@
 //! Rust over its safe functions.
 #![deny(unsafe_code)]
 
+pub mod attach;
 mod collect;
 mod cpu;
 mod error;
+pub mod flops;
+pub mod gpu;
+mod heap;
+pub mod lines;
+mod memory_facts;
+pub mod monitor;
 pub mod native;
 mod options;
 mod own;
@@ -17,6 +24,10 @@ mod sys;
 mod waker;
 
 pub use error::Error;
-pub use options::{CpuOptions, Host, Options, TriggerChoice};
-pub use session::{Client, Finished, Stats};
+pub use heap::{HeapPicture, HeapStats, PeakRow};
+pub use heap::{check_python_objects, install_python_objects};
+pub use memory_facts::{memory_facts, resident_share};
+pub use options::{CpuOptions, HeapOptions, Host, MachineOptions, Options, TriggerChoice};
+pub use session::{Client, Finished, Stats, finish_when_told_to_end};
+pub use sys::heap::{Allocator, exported};
 pub use sys::resident::peak_memory;

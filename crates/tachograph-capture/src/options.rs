@@ -9,12 +9,19 @@ use tachograph_profile::{Mode, PythonInfo, Roots};
 pub struct Options {
     /// CPU samples, and how.
     pub cpu: Option<CpuOptions>,
+    /// Sampled blocks of memory, and how.
+    pub heap: Option<HeapOptions>,
+    /// Readings of the process, the machine and its devices, and how often.
+    pub machine: Option<MachineOptions>,
     /// Write the recording here while it is made.
     pub path: Option<PathBuf>,
     /// Room for the encoded recording in memory; 0 means 100 MB.
     pub memory_limit_bytes: u64,
     /// Keep the text of own source files that are on a stack.
     pub source: bool,
+    /// Take no spans and values: the door shows memory alone, maybe for as long
+    /// as the program runs, and what it does not show must cost nothing.
+    pub without_spans: bool,
 }
 
 /// How a door wants CPU samples.
@@ -41,6 +48,38 @@ impl Default for CpuOptions {
             native: false,
             max_depth: 0,
         }
+    }
+}
+
+/// How a door wants the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineOptions {
+    /// Time between two readings, in nanoseconds.
+    pub interval_ns: u64,
+}
+
+impl Default for MachineOptions {
+    fn default() -> Self {
+        Self { interval_ns: 100_000_000 }
+    }
+}
+
+/// How a door wants blocks of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapOptions {
+    /// Bytes between two samples, on average; 0 means 512 KB.
+    pub rate_bytes: u64,
+    /// Sample Python's small objects one by one, where the interpreter allows it.
+    pub python_objects: bool,
+    /// Take native frames too.
+    pub native: bool,
+    /// Frames kept per stack; 0 means 128.
+    pub max_depth: u32,
+}
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        Self { rate_bytes: 512 << 10, python_objects: true, native: true, max_depth: 0 }
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn spawn(
     let thread =
         std::thread::Builder::new().name(name.to_owned()).stack_size(1 << 20).spawn(move || {
             crate::sys::signals::block_all();
+            crate::sys::heap::exempt_this_thread();
             let tid = threads::own_id();
             let place = OWN.iter().find(|place| {
                 place.compare_exchange(0, tid, Ordering::AcqRel, Ordering::Relaxed).is_ok()

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 
 use crate::collect::{self, Command, Live};
 use crate::error::Error;
+use crate::heap::HeapPicture;
 use crate::options::{Host, Options};
 use crate::own;
 use crate::python::Interpreter;
@@ -85,7 +86,9 @@ impl Client {
     /// interpreter is one we cannot read.
     pub fn open(options: Options, host: Host) -> Result<Self, Error> {
         fork::watch();
-        if host.python.is_none() && options.cpu.is_some_and(|cpu| cpu.native) {
+        let wants_native = options.cpu.is_some_and(|cpu| cpu.native)
+            || options.heap.is_some_and(|heap| heap.native);
+        if host.python.is_none() && wants_native {
             // Its stacks are native only: the first sample needs the list of
             // libraries, which a Python program gets while it runs.
             crate::native::refresh();
@@ -118,6 +121,39 @@ impl Client {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.live.stats()
+    }
+
+    /// Samples no more blocks for this door; the end of those it has is still
+    /// seen. Blocks that were sampled before this returns are in the door.
+    ///
+    /// Takes a moment; call it without the interpreter lock.
+    pub fn pause_heap(&self) {
+        let _ = self.ask(|reply| Command::PauseHeap { id: self.id, reply });
+    }
+
+    /// The heap as this door sees it now. `None` for a door that asked for no
+    /// heap, in a forked child, or when the recorder stopped itself.
+    ///
+    /// Takes some milliseconds; call it without the interpreter lock.
+    #[must_use]
+    pub fn heap_picture(&self) -> Option<HeapPicture> {
+        self.ask(|reply| Command::Picture { id: self.id, reply }).flatten().map(|picture| *picture)
+    }
+
+    /// Asks the collector something about this door.
+    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Command) -> Option<T> {
+        if !self.is_alive() {
+            return None;
+        }
+        let answer = {
+            let running = lock(&registry().running);
+            let collector = running.as_ref().filter(|running| running.number == self.collector)?;
+            let (reply, answer) = channel();
+            collector.commands.send(question(reply)).ok()?;
+            collector.waker.wake();
+            answer
+        };
+        answer.recv().ok()
     }
 
     /// Closes the window. `thread_names` are names by OS thread id known now.
@@ -184,6 +220,14 @@ impl Drop for Client {
             self.close(None);
         }
     }
+}
+
+/// From now on SIGTERM and SIGHUP, where the program leaves them to the
+/// kernel, finish every recording of this process before they end it.
+///
+/// Ends with the session; a forked child asks for it anew.
+pub fn finish_when_told_to_end() {
+    crate::sys::farewell::listen();
 }
 
 /// Starts the collector thread.

@@ -73,7 +73,7 @@ impl Print {
 ///
 /// Context: signal handler.
 #[inline]
-pub(crate) fn position<M: ReadMemory>(
+pub fn position<M: ReadMemory>(
     memory: &M,
     layout: &Layout,
     frame: u64,

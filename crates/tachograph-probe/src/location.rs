@@ -34,6 +34,50 @@ pub fn line_at(table: impl Iterator<Item = u8>, first_line: u32, offset: i32) ->
     first_line
 }
 
+/// As [`line_at`], for the tables of CPython 3.`minor`, which may be older.
+///
+/// 3.9 and 3.10 have pairs of bytes: how many bytes of bytecode, how many lines.
+/// In 3.9 the lines come before what the next pair covers, in 3.10 before what
+/// their own pair covers, and -128 there is bytecode without a line.
+///
+/// Context: signal handler.
+pub fn line_of(minor: u8, table: impl Iterator<Item = u8>, first_line: u32, offset: i32) -> u32 {
+    match minor {
+        ..10 => line_in_pairs(table, first_line, offset, false),
+        10 => line_in_pairs(table, first_line, offset, true),
+        _ => line_at(table, first_line, offset),
+    }
+}
+
+fn line_in_pairs(
+    mut table: impl Iterator<Item = u8>,
+    first_line: u32,
+    offset: i32,
+    lines_first: bool,
+) -> u32 {
+    const NO_LINE: i8 = -128;
+    let target = i64::from(offset.max(0));
+    let (mut end, mut line) = (0_i64, i64::from(first_line));
+    while let (Some(bytes), Some(delta)) = (table.next(), table.next()) {
+        let delta = delta.cast_signed();
+        end = end.saturating_add(i64::from(bytes));
+        let has_line = !lines_first || delta != NO_LINE;
+        if lines_first && has_line {
+            line = line.saturating_add(i64::from(delta));
+        }
+        if target < end {
+            let line = if has_line { line } else { i64::from(first_line) };
+            return u32::try_from(line).unwrap_or(first_line);
+        }
+        if !lines_first {
+            line = line.saturating_add(i64::from(delta));
+        }
+    }
+    // The last line of 3.9 goes on to the end of the bytecode.
+    let line = if lines_first { i64::from(first_line) } else { line };
+    u32::try_from(line).unwrap_or(first_line)
+}
+
 /// What a table says of one stretch of bytecode.
 struct Entry {
     units: i64,
@@ -129,6 +173,19 @@ mod tests {
         assert_eq!(line_at(&TABLE, 10, -2), 10);
         assert_eq!(line_at(&TABLE, 10, 4000), 10);
         assert_eq!(line_at(&[], 10, 0), 10);
+    }
+
+    #[test]
+    fn older_tables_find_their_lines() {
+        // 3.9: bytes 0 to 5 on line 10, 6 and 7 on line 12, from 8 on line 11.
+        let lnotab = [6_u8, 2, 2, 0xff];
+        let lines = [0, 4, 6, 8, 400].map(|at| super::line_of(9, lnotab.into_iter(), 10, at));
+        assert_eq!(lines, [10, 10, 12, 11, 11]);
+
+        // 3.10: bytes 0 to 3 on line 11, 4 and 5 on none, 6 to 9 on line 10.
+        let linetable = [4_u8, 1, 2, 0x80, 4, 0xff];
+        let lines = [-1, 2, 4, 6, 400].map(|at| super::line_of(10, linetable.into_iter(), 10, at));
+        assert_eq!(lines, [11, 11, 10, 10, 10]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod forge;
 use serde_json::Value;
 use tachograph_profile::file::read;
 use tachograph_profile::{
-    CpuSettings, FrameKind, Measure, Meta, PythonInfo, ThreadState, Time, TrackKind,
+    CpuSettings, FrameKind, HeapSettings, Measure, Meta, PythonInfo, ThreadState, Time, TrackKind,
     Value as Attribute,
 };
 
@@ -123,6 +123,7 @@ fn other_events_written_by_hand_are_read() {
 fn the_page_names_every_fact() {
     let mut meta = Meta { python: Some(PythonInfo::default()), ..Meta::default() };
     meta.settings.cpu = Some(CpuSettings::default());
+    meta.settings.heap = Some(HeapSettings::default());
     let page = include_str!("../../../docs/reference/file-format.md");
 
     let mut rest = vec![serde_json::to_value(meta).unwrap()];

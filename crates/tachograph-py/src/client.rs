@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use tachograph_capture as capture;
-use tachograph_capture::{CpuOptions, Host, Options, TriggerChoice};
+use tachograph_capture::{CpuOptions, HeapOptions, Host, MachineOptions, Options, TriggerChoice};
 use tachograph_profile::{Mode, PythonInfo, Roots};
 
 use crate::errors::{from_capture, guarded, unknown_word};
@@ -21,8 +21,14 @@ type PythonRow = (Text, Text, Text, bool);
 /// `(working_directory, script, standard_library, site_packages)`.
 type RootsRow = (Text, Text, Vec<Text>, Vec<Text>);
 
+/// `(rate_bytes, python_objects, native, max_depth)`.
+type HeapRow = (u64, bool, bool, u32);
+
 /// Names of threads by OS thread id.
-type ThreadNames = Vec<(u64, Text)>;
+pub(crate) type ThreadNames = Vec<(u64, Text)>;
+
+/// What the host program knows: interpreter, command, roots, names of threads.
+pub(crate) type HostRow = (PythonRow, Vec<Text>, RootsRow, ThreadNames);
 
 /// `(collected_samples, dropped_samples, duration_ns, cost, memory_bytes)`.
 type StatsRow = (u64, u64, u64, f64, u64);
@@ -51,7 +57,8 @@ impl Client {
     #[staticmethod]
     #[pyo3(signature = (
         *, interval_ns, mode, trigger, native, max_depth, path, memory_limit_bytes, source,
-        python, command, roots, thread_names,
+        python, command, roots, thread_names, cpu = true, heap = None,
+        machine_interval_ns = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments, one per option")]
     fn open(
@@ -68,8 +75,11 @@ impl Client {
         command: Vec<Text>,
         roots: RootsRow,
         thread_names: ThreadNames,
+        cpu: bool,
+        heap: Option<HeapRow>,
+        machine_interval_ns: Option<u64>,
     ) -> PyResult<Self> {
-        let cpu = CpuOptions {
+        let samples = CpuOptions {
             interval_ns,
             mode: mode_named(mode)?,
             trigger: TriggerChoice::from_name(trigger)
@@ -77,25 +87,16 @@ impl Client {
             native,
             max_depth,
         };
-        let options = Options { cpu: Some(cpu), path, memory_limit_bytes, source };
-        let (version, implementation, executable, free_threaded) = python;
-        let (working_directory, script, standard_library, site_packages) = roots;
-        let host = Host {
-            python: Some(PythonInfo {
-                version: version.0,
-                implementation: implementation.0,
-                executable: executable.0,
-                free_threaded,
-            }),
-            command: texts(command),
-            roots: Roots {
-                working_directory: working_directory.0,
-                script: script.0,
-                standard_library: texts(standard_library),
-                site_packages: texts(site_packages),
-            },
-            thread_names: named(thread_names),
-        };
+        let cpu = cpu.then_some(samples);
+        let heap = heap.map(|(rate_bytes, python_objects, native, max_depth)| {
+            // Needs the lock, which is held here. Why it cannot be done becomes a note.
+            let _ = if python_objects { capture::install_python_objects() } else { Ok(()) };
+            HeapOptions { rate_bytes, python_objects, native, max_depth }
+        });
+        let machine = machine_interval_ns.map(|interval_ns| MachineOptions { interval_ns });
+        let options =
+            Options { cpu, heap, machine, path, memory_limit_bytes, source, without_spans: false };
+        let host = host_of((python, command, roots, thread_names));
         guarded(|| {
             let client =
                 py.detach(|| capture::Client::open(options, host)).map_err(from_capture)?;
@@ -119,9 +120,22 @@ impl Client {
         })
     }
 
+    /// Samples no more blocks for this window; the end of those it has is still seen.
+    fn pause_heap(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(|| {
+            py.detach(|| {
+                if let Some(client) = self.running().as_ref() {
+                    client.pause_heap();
+                }
+            });
+            Ok(())
+        })
+    }
+
     /// Closes the window and returns what it recorded.
     fn finish(&self, py: Python<'_>, thread_names: ThreadNames) -> PyResult<FinishedRow> {
         guarded(|| {
+            capture::check_python_objects();
             let Some(client) = self.running().take() else {
                 return Err(PyRuntimeError::new_err("the window is already closed"));
             };
@@ -143,7 +157,30 @@ impl Client {
     }
 }
 
-fn named(names: ThreadNames) -> Vec<(u64, String)> {
+/// Facts that only the host program knows.
+pub(crate) fn host_of((python, command, roots, thread_names): HostRow) -> Host {
+    let (version, implementation, executable, free_threaded) = python;
+    let (working_directory, script, standard_library, site_packages) = roots;
+    Host {
+        python: Some(PythonInfo {
+            version: version.0,
+            implementation: implementation.0,
+            executable: executable.0,
+            free_threaded,
+        }),
+        command: texts(command),
+        roots: Roots {
+            working_directory: working_directory.0,
+            script: script.0,
+            standard_library: texts(standard_library),
+            site_packages: texts(site_packages),
+        },
+        thread_names: named(thread_names),
+    }
+}
+
+/// Names of threads as text.
+pub(crate) fn named(names: ThreadNames) -> Vec<(u64, String)> {
     names.into_iter().map(|(id, name)| (id, name.0)).collect()
 }
 

@@ -263,6 +263,7 @@ impl Built {
                     report,
                     ..CpuSettings::default()
                 }),
+                ..Settings::default()
             },
             ..Meta::default()
         }

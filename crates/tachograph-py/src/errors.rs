@@ -80,6 +80,11 @@ pub(crate) fn from_profile(error: profile::Error) -> PyErr {
     }
 }
 
+/// A `TachographError` that says `what` could not be done.
+pub(crate) fn failed(what: String) -> PyErr {
+    ours::TachographError::new_err(what)
+}
+
 /// A `ValueError` for an argument that is none of the `known` words.
 pub(crate) fn unknown_word(argument: &str, found: &str, known: &str) -> PyErr {
     PyValueError::new_err(format!("{argument} must be {known}, not {found:?}"))

@@ -7,9 +7,16 @@
 
 mod client;
 mod columns;
+mod command;
 mod errors;
 mod facts;
+mod flops;
+mod gpu;
+mod heap;
+mod lines;
 mod metrics;
+mod monitor;
+mod monitor_table;
 mod native;
 mod process;
 mod raw;
@@ -26,10 +33,32 @@ mod _native {
     #[pymodule_export]
     use crate::client::Client;
     #[pymodule_export]
+    use crate::command::{finish_when_told_to_end, run_command};
+    #[pymodule_export]
+    use crate::flops::{BlasWindow, blas_count_again, blas_leave_out};
+    #[pymodule_export]
+    use crate::gpu::{
+        GpuMark, gpu_current_device, gpu_devices, gpu_has_context, gpu_index_of, gpu_is_loaded,
+        gpu_mark, gpu_readings, gpu_status, gpu_synchronize, gpu_watch, memory_table,
+        stream_efficiency, stream_table,
+    };
+    #[pymodule_export]
+    use crate::heap::{HeapDoor, Picture};
+    #[pymodule_export]
+    use crate::lines::{LineWatch, OwnLineWatch, line_listing, line_means};
+    #[pymodule_export]
     use crate::metrics::{
         Collector, Phase, bottleneck_table, comparison_table, find_bottlenecks, run_comparison,
         run_report_of, run_table,
     };
+    #[pymodule_export]
+    use crate::monitor::{
+        Measured, MonitorWindow, carbon_countries, carbon_intensity, energy_source,
+        machine_figures, memory_growth, open_descriptors, process_figures, processor_name,
+        read_everything, resident_bytes,
+    };
+    #[pymodule_export]
+    use crate::monitor_table::monitor_table;
     #[pymodule_export]
     use crate::native::{capture_native_stack, native_available};
     #[pymodule_export]

@@ -14,8 +14,11 @@ use tachograph_profile::{Measure, Mode, Profile, Time};
 use crate::columns::{Built, Columns, FrameIn, SampleColumns};
 use crate::errors::{from_profile, guarded, unknown_word};
 use crate::facts::{self, FactsRow};
+use crate::heap::{self, LeakRow, PartRow, SiteRow};
+use crate::monitor::{GrowthRow, growth_row};
 use crate::rows::{
-    self, FunctionRow, LineRow, MetricRow, NoteRow, SpanRow, TaskRow, ThreadRow, TimelineRow,
+    self, FunctionRow, LineRow, MetricRow, NoteRow, SeriesRow, SpanRow, TaskRow, ThreadRow,
+    TimelineRow,
 };
 use crate::text::{Text, texts};
 
@@ -230,6 +233,79 @@ impl Recording {
         })
     }
 
+    /// Who allocated, held and freed memory, heaviest `measure` first.
+    fn allocations(&self, py: Python<'_>, measure: &str) -> PyResult<Vec<SiteRow>> {
+        let measure = heap::measure_named(measure)?;
+        self.with(py, |profile| {
+            let found = analyze::heap::sites(profile, measure);
+            Ok(found.into_iter().map(heap::site).collect())
+        })
+    }
+
+    /// The sites whose live bytes keep growing.
+    fn leaks(&self, py: Python<'_>) -> PyResult<Vec<LeakRow>> {
+        self.with(py, |profile| {
+            Ok(analyze::heap::leaks(profile).into_iter().map(heap::leak).collect())
+        })
+    }
+
+    /// When most sampled memory was live, and how much it was.
+    fn memory_peak(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.with(py, |profile| {
+            let peak = profile.peak();
+            Ok((peak.time.0, peak.bytes))
+        })
+    }
+
+    /// How much sampled memory was live from each moment at which that changed.
+    fn memory_timeline(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        self.with(py, |profile| Ok(analyze::heap::live_over_time(profile)))
+    }
+
+    /// What the resident size was made of at the end; `None` when that is not known.
+    fn resident_memory(&self, py: Python<'_>) -> PyResult<Option<PartRow>> {
+        self.with(py, |profile| {
+            Ok(analyze::heap::recorded_explanation(profile).as_ref().map(heap::explanation))
+        })
+    }
+
+    /// What each series of the machine, the process, threads and devices amounts to.
+    fn series(&self, py: Python<'_>) -> PyResult<Vec<SeriesRow>> {
+        self.with(py, |profile| {
+            Ok(analyze::series(profile).into_iter().map(rows::series).collect())
+        })
+    }
+
+    /// The points of a series: nanoseconds and values.
+    fn points(&self, py: Python<'_>, series: u32) -> PyResult<Vec<(u64, f64)>> {
+        self.with(py, |profile| {
+            let points = profile.points.iter().filter(|point| point.series.0 == series);
+            Ok(points.map(|point| (point.time.0, point.value)).collect())
+        })
+    }
+
+    /// `(joules, device_joules, measured, source)`; `None` without readings.
+    fn energy(&self, py: Python<'_>) -> PyResult<Option<(f64, f64, bool, String)>> {
+        self.with(py, |profile| {
+            let found = analyze::energy(profile);
+            Ok(found.map(|it| (it.joules, it.device_joules, it.measured, it.source)))
+        })
+    }
+
+    /// The most memory that was held, in bytes; `None` without readings.
+    fn peak_memory(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |profile| Ok(analyze::peak_memory(profile)))
+    }
+
+    /// Whether memory grew without end: that which was held, or the live blocks.
+    fn memory_growth(&self, py: Python<'_>, live: bool) -> PyResult<Option<GrowthRow>> {
+        self.with(py, |profile| {
+            let found =
+                if live { analyze::live_growth(profile) } else { analyze::memory_growth(profile) };
+            Ok(found.map(growth_row))
+        })
+    }
+
     /// One screen of text that answers where the time went.
     #[pyo3(signature = (*, color, width, unicode))]
     fn summary(
@@ -300,12 +376,16 @@ impl Recording {
 
 /// The measure called `name` in the API; `None` leaves the choice to the profile.
 fn measure_named(name: Option<&str>) -> PyResult<Option<Measure>> {
-    const KNOWN: &str = "\"cpu\", \"wall\" or \"samples\"";
+    const KNOWN: &str =
+        "\"cpu\", \"wall\", \"samples\", \"live\", \"peak\", \"allocated\" or \"blocks\"";
     Ok(match name {
         None => None,
         Some("cpu") => Some(Measure::CpuTime),
         Some("wall") => Some(Measure::WallTime),
         Some("samples") => Some(Measure::Samples),
+        Some(memory @ ("live" | "peak" | "allocated" | "blocks")) => {
+            Some(heap::measure_named(memory)?)
+        }
         Some(other) => return Err(unknown_word("measure", other, KNOWN)),
     })
 }

@@ -24,11 +24,13 @@ pub(crate) type PlaceRow = (String, String, u32);
 pub(crate) type NoteRow = (u64, bool, String);
 
 /// `((name, path, parent, depth), (count, failed, open), (total_ns, self_ns, mean_ns,
-/// p50_ns, p95_ns, max_ns, suspended_ns, cpu_ns), functions)`.
+/// p50_ns, p95_ns, max_ns, suspended_ns, cpu_ns), (allocated_bytes, live_bytes, peak_bytes),
+/// functions)`.
 pub(crate) type SpanRow = (
     (String, String, Option<usize>, usize),
     (u64, u64, u64),
     (u64, u64, u64, u64, u64, u64, u64, u64),
+    (u64, u64, u64),
     Vec<FunctionRow>,
 );
 
@@ -39,6 +41,25 @@ pub(crate) type TimelineRow =
 
 /// `(name, count, mean, min, max, last)`.
 pub(crate) type MetricRow = (String, u64, f64, f64, f64, f64);
+
+/// `((id, name, scope, track, os_id, unit, is_total), count, (min, max, mean, last, growth))`.
+pub(crate) type SeriesRow =
+    ((u32, String, &'static str, String, u64, &'static str, bool), u64, (f64, f64, f64, f64, f64));
+
+/// One series.
+pub(crate) fn series(row: analyze::SeriesRow) -> SeriesRow {
+    let scope = match row.scope {
+        TrackKind::Machine => "machine",
+        TrackKind::Process => "process",
+        TrackKind::Thread => "thread",
+        TrackKind::Task => "task",
+        TrackKind::Device => "device",
+        TrackKind::Stream => "stream",
+    };
+    let unit = crate::monitor::unit_name(row.unit);
+    let names = (row.id.0, row.name, scope, row.track, row.os_id, unit, row.is_total);
+    (names, row.count, (row.min, row.max, row.mean, row.last, row.growth))
+}
 
 /// `(name, value)`.
 type Attribute = (String, Option<Scalar>);
@@ -124,6 +145,7 @@ pub(crate) fn span(row: analyze::SpanRow) -> SpanRow {
             row.suspended_ns,
             row.cpu_ns,
         ),
+        (row.allocated_bytes, row.live_bytes, row.peak_bytes),
         row.functions.into_iter().map(function).collect(),
     )
 }

@@ -49,6 +49,25 @@ pub use metric::{Metric, metric};
 pub use recorder::{Recorder, Started, record};
 pub use recording::{Recording, open};
 pub use span::{Site, Span, Spec, timed};
+/// The system's allocator with the heap source around it: what a program with
+/// this `#[global_allocator]` allocates is in its recordings.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: tachograph::Allocator = tachograph::Allocator;
+///
+/// # fn main() -> Result<(), tachograph::Error> {
+/// let recorder = tachograph::Recorder::new().heap(64 << 10).start()?;
+/// let table: Vec<u8> = vec![1; 10 << 20];
+/// let recording = recorder.finish()?;
+///
+/// let bytes: u64 = recording.profile().allocations.iter().map(|block| block.weight_bytes).sum();
+/// assert!(bytes >= table.len() as u64);
+/// # Ok(())
+/// # }
+/// ```
+pub use tachograph_capture::Allocator;
+pub use tachograph_capture::{HeapPicture, HeapStats, PeakRow};
 pub use value::AsAttribute;
 
 /// What a recording is and what can be asked of it, for those who want more

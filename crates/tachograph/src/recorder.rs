@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tachograph_capture::{Client, CpuOptions, Host, Options};
+use tachograph_capture::{
+    Client, CpuOptions, HeapOptions, HeapPicture, Host, MachineOptions, Options,
+};
 use tachograph_profile::{Mode, Roots, file};
 
 use crate::error::Error;
@@ -33,6 +35,8 @@ pub fn record(path: impl AsRef<Path>) -> Result<Started, Error> {
 #[must_use = "recording begins with start()"]
 pub struct Recorder {
     cpu: Option<CpuOptions>,
+    heap: Option<HeapOptions>,
+    machine: Option<MachineOptions>,
     path: Option<PathBuf>,
     memory_limit_bytes: u64,
 }
@@ -47,7 +51,7 @@ impl Recorder {
     /// CPU samples every 10 ms with native stacks, spans and metrics, in memory.
     pub fn new() -> Self {
         let cpu = CpuOptions { native: true, ..CpuOptions::default() };
-        Self { cpu: Some(cpu), path: None, memory_limit_bytes: 0 }
+        Self { cpu: Some(cpu), heap: None, machine: None, path: None, memory_limit_bytes: 0 }
     }
 
     /// Writes the recording to `path` while it is made.
@@ -75,6 +79,21 @@ impl Recorder {
         self
     }
 
+    /// Samples blocks of memory too, one every `rate_bytes` bytes on average; 0 means
+    /// every 512 KB. Blocks of C libraries are seen as they are; those of this program
+    /// need [`Allocator`](crate::Allocator) as its `#[global_allocator]`.
+    pub fn heap(mut self, rate_bytes: u64) -> Self {
+        self.heap = Some(HeapOptions { rate_bytes, ..HeapOptions::default() });
+        self
+    }
+
+    /// Reads memory, processors, network, disks and energy too, this often.
+    pub fn machine(mut self, interval: Duration) -> Self {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.machine = Some(MachineOptions { interval_ns });
+        self
+    }
+
     /// Room for the recording in memory; 100 MB if nothing is said.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit_bytes = bytes;
@@ -89,9 +108,12 @@ impl Recorder {
     pub fn start(self) -> Result<Started, Error> {
         let options = Options {
             cpu: self.cpu,
+            heap: self.heap,
+            machine: self.machine,
             path: self.path,
             memory_limit_bytes: self.memory_limit_bytes,
             source: false,
+            without_spans: false,
         };
         Ok(Started { client: Some(Client::open(options, host())?) })
     }
@@ -106,6 +128,13 @@ pub struct Started {
 }
 
 impl Started {
+    /// What is live now and what was live when most was; `None` without
+    /// [`Recorder::heap`].
+    #[must_use]
+    pub fn heap_picture(&self) -> Option<HeapPicture> {
+        self.client.as_ref()?.heap_picture()
+    }
+
     /// Ends the recording and opens it.
     ///
     /// # Errors

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._doors.window import Window
-    from .._types import Format, Measure
+    from .._types import At, Format, Measure
+    from .heap_rows import AllocationRow, LeakRow, ResidentMemory
     from .profile import Profile
+    from .readings import Energy, MemoryGrowth, SeriesRow
     from .rows import (
         FunctionRow,
         LineRow,
@@ -155,8 +157,9 @@ class Recording:
         A function that is several times on one stack counts once in its total.
 
         Args:
-            measure: ``"cpu"`` or ``"wall"`` nanoseconds, or ``"samples"``; by
-                default the time that was sampled.
+            measure: ``"cpu"`` or ``"wall"`` nanoseconds, ``"samples"``, bytes that
+                are ``"live"``, ``"allocated"`` or were live at the ``"peak"``, or
+                ``"blocks"`` allocated; by default the time that was sampled.
         """
         from .rows import FunctionRow
 
@@ -205,9 +208,10 @@ class Recording:
                 depth,
                 *counts,
                 *times,
+                *memory,
                 tuple(FunctionRow(*function) for function in functions),
             )
-            for (name, path, parent, depth), counts, times, functions in rows
+            for (name, path, parent, depth), counts, times, memory, functions in rows
         ]
 
     def timeline(self) -> Iterator[RecordedSpan]:
@@ -241,10 +245,126 @@ class Recording:
             yield span
 
     def metrics(self) -> list[MetricRow]:
-        """Return what the recorded values of each metric amount to."""
+        """Return what the values that the program recorded amount to, by name."""
         from .rows import MetricRow
 
         return [MetricRow(*row) for row in self._native.metrics()]
+
+    def allocations(self, *, at: At = "peak") -> list[AllocationRow]:
+        """Return who allocated memory, by line of code, the heaviest first.
+
+        Native code counts for the line of Python that called it. Sizes are
+        unbiased estimates from samples. Of a part of a recording, what was
+        allocated in that part.
+
+        Args:
+            at: ``"peak"`` (live when most memory was), ``"live"`` (never
+                freed), ``"total"`` (all that was allocated) or ``"freed"``
+                (allocated and freed again: churn).
+
+        Raises:
+            ValueError: ``at`` is another word.
+
+        Example:
+            >>> for row in recording.within("epoch").allocations(at="live"):
+            ...     print(row.function, row.line, row.bytes)
+        """
+        from .heap_rows import AllocationRow
+
+        measures = {"peak": "peak", "live": "live", "total": "allocated", "freed": "allocated"}
+        if at not in measures:
+            raise ValueError(f"at must be 'peak', 'live', 'total' or 'freed', not {at!r}")
+        rows = [AllocationRow._of(row, at) for row in self._native.allocations(measures[at])]
+        if at == "freed":
+            rows = sorted((row for row in rows if row.bytes), key=lambda row: -row.bytes)
+        return rows
+
+    def leaks(self) -> list[LeakRow]:
+        """Return the lines of code whose live bytes keep growing, the fastest first.
+
+        Only what was still live at the end counts, by when it was allocated: a
+        cache that warms up, a buffer that is emptied now and then and a bounded
+        queue are not called leaks. Less than a second shows no trend.
+        """
+        from .heap_rows import LeakRow
+
+        return [LeakRow._of(row) for row in self._native.leaks()]
+
+    @property
+    def peak_memory(self) -> tuple[float, int]:
+        """When most sampled memory was live, in seconds, and how many bytes it was."""
+        time_ns, size = self._native.memory_peak()
+        return time_ns / 1e9, size
+
+    def memory_timeline(self) -> list[tuple[float, int]]:
+        """Return how many sampled bytes were live from each moment that changed it.
+
+        Each entry is a time in seconds since the start, and bytes.
+        """
+        return [(time_ns / 1e9, size) for time_ns, size in self._native.memory_timeline()]
+
+    @property
+    def rss(self) -> ResidentMemory | None:
+        """What the resident size was made of at the end; ``None`` when not recorded."""
+        from .heap_rows import ResidentMemory
+
+        return ResidentMemory._of(self._native.resident_memory())
+
+    def series(self, name: str | None = None, *, scope: str | None = None) -> list[SeriesRow]:
+        """Return the series of readings: process, machine, devices, and own metrics.
+
+        Args:
+            name: Only series of this name, such as ``"memory"``.
+            scope: Only those of ``"process"``, ``"machine"``, ``"device"`` or
+                ``"thread"``.
+        """
+        from .readings import SeriesRow
+
+        rows = []
+        for whose, count, values in self._native.series():
+            number, called, of, track, os_id, unit, is_total = whose
+            if name not in (None, called) or scope not in (None, of):
+                continue
+            points = [(time / 1e9, value) for time, value in self._native.points(number)]
+            rows.append(SeriesRow(called, of, track, os_id, unit, is_total, count, *values, points))
+        return rows
+
+    def energy(self) -> Energy | None:
+        """Return the energy that the process used; ``None`` without ``machine=True``.
+
+        Of a part, such as ``within("epoch")``, it is the energy of that part: the
+        readings are integrated over its spans.
+        """
+        from .readings import Energy
+
+        found = self._native.energy()
+        if found is None:
+            return None
+        joules, of_devices, measured, method = found
+        return Energy(joules, of_devices, "measured" if measured else "modelled", method)
+
+    def memory_growth(self, *, live: bool = False) -> MemoryGrowth | None:
+        """Return whether memory grew without end, with the evidence.
+
+        Args:
+            live: Judge the sampled blocks that were live, not the memory held.
+
+        Returns:
+            ``None`` when there are no readings: record with ``machine=True``, or with
+            ``heap=True`` for live blocks.
+        """
+        from .readings import MemoryGrowth
+
+        found = self._native.memory_growth(live)
+        if found is None:
+            return None
+        leaking, figures, points, reason = found
+        return MemoryGrowth(leaking, *figures, points, reason)
+
+    @property
+    def peak_rss(self) -> int | None:
+        """The most memory the process held, in bytes; ``None`` without readings."""
+        return self._native.peak_memory()
 
     def within(self, span: str) -> Recording:
         """Return the part inside the spans of one name.

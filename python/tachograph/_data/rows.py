@@ -160,6 +160,10 @@ class SpanRow:
         max_ns: The longest.
         suspended_ns: How much of the total a coroutine or generator was suspended.
         cpu_ns: CPU time that was sampled inside them.
+        allocated_bytes: Memory allocated inside them on their thread, when the
+            heap was recorded.
+        live_bytes: What of it was never freed: what they leaked or left behind.
+        peak_bytes: The most that was live in the whole program while one was open.
         functions: The functions that did most of it, heaviest first, at most
             five; ``recording.within(row.path).functions()`` has all.
     """
@@ -179,6 +183,9 @@ class SpanRow:
     max_ns: int
     suspended_ns: int
     cpu_ns: int
+    allocated_bytes: int
+    live_bytes: int
+    peak_bytes: int
     functions: tuple[FunctionRow, ...]
 
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from threading import Thread
 
 
+# The script, as `tachograph run` knows it before there is a `__main__`.
+started_script = ""
+
+
 def thread_names() -> list[tuple[int, str]]:
     """Return the names of threads by the id the operating system knows them by.
 
@@ -24,6 +28,8 @@ def thread_names() -> list[tuple[int, str]]:
     for thread in [*_ended_threads(threading), *threading.enumerate()]:
         if thread.native_id is not None:
             names[thread.native_id] = str(thread.name)
+    # In a child that was forked just now, `threading` still knows its parent's ids.
+    names.setdefault(os.getpid(), "MainThread")
     return list(names.items())
 
 
@@ -52,7 +58,7 @@ def roots() -> tuple[str, str, list[str], list[str]]:
         working_directory = os.getcwd()
     except OSError:  # it was removed
         working_directory = ""
-    script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    script = getattr(sys.modules.get("__main__"), "__file__", None) or started_script
     library = os.path.dirname(os.__file__)
     libraries = dict.fromkeys((library, os.path.realpath(library)))
     packages = [

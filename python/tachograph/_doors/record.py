@@ -52,9 +52,8 @@ def record(
 ) -> Any:
     """Record a block or every call of a function.
 
-    This release records CPU samples with Python and native frames, spans and
-    metrics. The heap and the machine are not recorded yet: their arguments are
-    accepted, so that a program need not change when they are.
+    CPU samples with Python and native frames, sampled allocations, spans, metrics
+    and the machine, on one clock in one file.
 
     Args:
         path: File to write while recording, so that a program that is killed
@@ -64,9 +63,11 @@ def record(
             memory.
         interval_ms: Time between two looks at a running thread.
         mode: ``"cpu"`` samples time on a processor, ``"wall"`` elapsed time.
-        heap: Not recorded in this release.
-        heap_rate_kb: Not used in this release.
-        machine: Not recorded in this release.
+        heap: Sample allocations of every allocator: who held memory at the
+            peak, who still does, what leaks.
+        heap_rate_kb: Kilobytes between two samples of the heap, on average.
+        machine: Read memory, processors, network, disks, energy and devices ten times
+            a second.
         native: Take frames of C, C++ and Rust code too, where they can be had.
         source: Keep the text of own source files that are on a stack.
         trigger: What makes the sampler look; the recording says which and why.
@@ -88,8 +89,6 @@ def record(
         >>> print(recording.summary())
     """
     function = path if callable(path) else None
-    if heap_rate_kb < 1:
-        raise ValueError(f"heap_rate_kb must be >= 1, not {heap_rate_kb}")
     settings = Settings(
         interval_ms=interval_ms,
         memory_limit_mb=memory_limit_mb,
@@ -98,6 +97,9 @@ def record(
         max_depth=max_depth,
         native=native,
         source=source,
+        heap=heap,
+        heap_rate_kb=heap_rate_kb,
+        machine=machine,
     )
     block = Record(settings, None if function is not None else path)
     return block if function is None else block(function)

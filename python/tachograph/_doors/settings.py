@@ -14,13 +14,18 @@ WALL_TRIGGERS = ("auto", "tick")
 LONGEST_INTERVAL_MS = 3_600_000
 LARGEST_LIMIT_MB = 1 << 20
 DEEPEST_STACK = 2048
+LARGEST_HEAP_RATE_KB = 1 << 30
 
 
 class Settings:
     """How one door wants to be served."""
 
     __slots__ = (
+        "heap",
+        "heap_rate_kb",
         "interval_ms",
+        "interval_ns",
+        "machine",
         "max_depth",
         "memory_limit_mb",
         "mode",
@@ -32,15 +37,20 @@ class Settings:
     def __init__(
         self,
         *,
-        interval_ms: SupportsIndex,
+        interval_ms: SupportsIndex = 10,
+        interval_ns: int | None = None,
         memory_limit_mb: SupportsIndex,
         mode: str = "cpu",
         trigger: str = "auto",
         max_depth: SupportsIndex = 512,
         native: bool = False,
         source: bool = True,
+        heap: bool = False,
+        heap_rate_kb: SupportsIndex = 512,
+        machine: bool = False,
     ) -> None:
         self.interval_ms = _whole("interval_ms", interval_ms, LONGEST_INTERVAL_MS)
+        self.interval_ns = self.interval_ms * 1_000_000 if interval_ns is None else interval_ns
         self.memory_limit_mb = _whole("memory_limit_mb", memory_limit_mb, LARGEST_LIMIT_MB)
         self.max_depth = _whole("max_depth", max_depth, DEEPEST_STACK)
         self.mode = _word("mode", mode, MODES)
@@ -52,6 +62,9 @@ class Settings:
             )
         self.native = bool(native)
         self.source = bool(source)
+        self.heap = bool(heap)
+        self.heap_rate_kb = _whole("heap_rate_kb", heap_rate_kb, LARGEST_HEAP_RATE_KB)
+        self.machine = bool(machine)
 
 
 def _whole(name: str, value: SupportsIndex, most: int) -> int:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _MB = 1 << 20
 
+# Ten readings of the machine a second cost less than can be measured.
+_MACHINE_NS = 100_000_000
+
 _lock = RLock()
 _open_windows: dict[int, Window] = {}
 _exit_hook_is_set = False
@@ -57,7 +60,7 @@ class Window:
         self._finished: NativeRecording | None = None
         self._finishing = RLock()
         self._client = Client.open(
-            interval_ns=settings.interval_ms * 1_000_000,
+            interval_ns=settings.interval_ns,
             mode=settings.mode,
             trigger=settings.trigger,
             native=settings.native,
@@ -66,10 +69,14 @@ class Window:
             path=self.path if self._format == "tacho" else None,
             memory_limit_bytes=settings.memory_limit_mb * _MB,
             source=settings.source,
+            heap=(
+                (settings.heap_rate_kb * 1024, True, settings.native, 0) if settings.heap else None
+            ),
             python=host.python_facts(),
             command=host.command(),
             roots=host.roots(),
             thread_names=host.thread_names(),
+            machine_interval_ns=_MACHINE_NS if settings.machine else None,
         )
         _remember(self)
 

@@ -1,17 +1,20 @@
 """A timer for named pieces of work.
 
-In this release it reads the wall clock. Work that a GPU does after the call
-returned is not in it, and every result says so: ``clock`` is ``"cpu"``.
+Where the program has a CUDA context, the time is the device's own: two events
+on the stream that the work goes to. Elsewhere it is the wall clock. Every
+result says which: ``clock`` is ``"cuda"`` or ``"cpu"``.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from threading import Lock, get_ident
 
-from .._data.plain import dataclass
-from .._native import Collector, Phase
+from .._native import Collector, Phase, gpu_has_context, gpu_is_loaded, gpu_synchronize
+from ._device.libraries import current_stream
+from ._device.timing import DevicePiece, TimingResult
 from .report import MetricsReport
 
 TYPE_CHECKING = False
@@ -21,34 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CUDATimer", "TimingResult", "synchronize_and_time"]
 
-
-@dataclass
-class TimingResult:
-    """One measurement.
-
-    Attributes:
-        name: What was measured.
-        cuda_time_ms: Time on the device. Without one it is the wall time.
-        wall_time_ms: Time that passed.
-        iterations: How many calls the times are the sum of.
-        clock: ``"cpu"``: both times are wall time.
-    """
-
-    name: str
-    cuda_time_ms: float
-    wall_time_ms: float
-    iterations: int = 1
-    clock: str = "cpu"
-
-    @property
-    def cuda_time_per_iter_ms(self) -> float:
-        """Time on the device per call."""
-        return self.cuda_time_ms / self.iterations
-
-    @property
-    def wall_time_per_iter_ms(self) -> float:
-        """Time that passed per call."""
-        return self.wall_time_ms / self.iterations
+# Blocks whose time nobody has fetched; each holds two events of the driver.
+_MOST_PENDING = 1024
 
 
 class CUDATimer:
@@ -58,12 +35,17 @@ class CUDATimer:
     ``get_elapsed`` gives the latest time, ``get_stats`` mean and spread of all.
     While ``tachograph.record()`` is open, each measurement is a span in it.
 
+    No context is ever made: as long as the program has none, there is nothing
+    on the device to time. A stream that is captured into a graph is timed by
+    the wall clock, because to wait for it would end the capture.
+
     Args:
-        synchronize: Wait for the device before reading the clock. Without a
-            device there is nothing to wait for.
+        synchronize: Wait for the device at both ends, so that a block has only
+            its own work in it and its time is known at once. ``False`` never
+            waits inside of a block: its time is fetched when you ask for it.
         warmup: Calls that ``time_iterations`` makes first and does not count.
         repeat: Calls that ``time_iterations`` counts.
-        device: Number of the device; kept for the caller.
+        device: Number of the CUDA device; by default the current one.
         enabled: Use the device's clock where there is one.
 
     Both ``warmup`` and ``repeat`` concern ``time_iterations`` alone: a block
@@ -79,15 +61,13 @@ class CUDATimer:
         >>> print(f"{timer.get_elapsed('forward'):.2f} ms")
     """
 
-    clock = "cpu"
-
     def __init__(
         self,
         synchronize: bool = True,
         warmup: int = 3,
         repeat: int = 10,
         *,
-        device: int = 0,
+        device: int | None = None,
         enabled: bool = True,
     ) -> None:
         _check_calls(warmup, repeat, "repeat")
@@ -98,26 +78,43 @@ class CUDATimer:
         self.enabled = enabled
         self._source = Collector()
         self._lock = Lock()
-        self._running: dict[tuple[str, int], Phase] = {}
-        self._repeated: dict[str, tuple[int, TimingResult]] = {}
+        self._running: dict[tuple[str, int], Phase | DevicePiece] = {}
+        # The latest result that is more than a time, and the count it belongs to.
+        self._told: dict[str, tuple[int, TimingResult]] = {}
+        self._pending: deque[DevicePiece] = deque()
         self._names: dict[str, None] = {}
 
-    def measure(self, name: str) -> Phase:
+    @property
+    def clock(self) -> str:
+        """``"cuda"`` when the program has a CUDA context to time work on, else ``"cpu"``."""
+        return "cuda" if self.enabled and gpu_has_context() else "cpu"
+
+    def _uses_device(self) -> bool:
+        return self.enabled and gpu_is_loaded()
+
+    def measure(self, name: str) -> Phase | DeviceBlock:
         """Return a block to enter with ``with``; blocks may be inside of each other.
 
         The block has ``elapsed_ms``, also while it runs.
         """
-        block = self._source.measure_time(name)
         self._names[name] = None
-        return block
+        if self._uses_device():
+            self._settle(wait=False)
+            return DeviceBlock(self, name)
+        return self._source.measure_time(name)
 
-    def time(self, name: str) -> Phase:
+    def time(self, name: str) -> Phase | DeviceBlock:
         """Return the same as ``measure``."""
         return self.measure(name)
 
     def start(self, name: str) -> None:
         """Start measuring ``name``; starting again before ``stop`` begins anew."""
-        phase = self._source._start_phase(name)
+        phase: Phase | DevicePiece
+        if self._uses_device():
+            phase = DevicePiece(self._source, name, self.device, self.synchronize)
+            phase.begin()
+        else:
+            phase = self._source._start_phase(name)
         with self._lock:
             before = self._running.pop((name, get_ident()), None)
             self._running[name, get_ident()] = phase
@@ -126,6 +123,8 @@ class CUDATimer:
 
     def stop(self, name: str) -> TimingResult:
         """Stop measuring ``name``, which this thread or another one started.
+
+        It waits for the device, to tell the time.
 
         Raises:
             ValueError: ``name`` was not started.
@@ -137,8 +136,11 @@ class CUDATimer:
                 phase = self._running.pop(others[-1]) if others else None
         if phase is None:
             raise ValueError(f"Timer '{name}' was not started")
-        took_ms = phase.stop() / 1e6
         self._names[name] = None
+        if isinstance(phase, DevicePiece):
+            phase.end()
+            return self._keep(phase.settle())
+        took_ms = phase.stop() / 1e6
         return TimingResult(name, took_ms, took_ms)
 
     def time_iterations(
@@ -167,14 +169,39 @@ class CUDATimer:
         _check_calls(before, calls, "iterations")
         for _ in range(before):
             func()
-        took_ns = 0
+        blocks = []
+        started = time.perf_counter_ns()
         for _ in range(calls):
             with self.measure(name) as block:
                 func()
-            took_ns += block.elapsed_ns
-        result = TimingResult(name, took_ns / 1e6, took_ns / 1e6, calls)
-        self._repeated[name] = (self._source._last(name)[0], result)
+            blocks.append(block)
+        took_ms = sum(block.elapsed_ms for block in blocks)
+        wall_ms = (time.perf_counter_ns() - started) / 1e6
+        clocks = {
+            block.result.clock
+            for block in blocks
+            if isinstance(block, DevicePiece) and block.result
+        }
+        if clocks != {"cuda"}:
+            return self._keep(TimingResult(name, took_ms, took_ms, calls))
+        self._settle(wait=True)
+        return self._keep(TimingResult(name, took_ms, wall_ms, calls, "cuda"))
+
+    def _keep(self, result: TimingResult) -> TimingResult:
+        self._told[result.name] = (self._source._last(result.name)[0], result)
         return result
+
+    def _settle(self, *, wait: bool) -> None:
+        """Fetch the times of blocks that the device has done; with ``wait``, of all."""
+        while self._pending:
+            with self._lock:
+                if not self._pending:
+                    return
+                piece = self._pending[0]
+                if not (wait or len(self._pending) > _MOST_PENDING or piece.is_done):
+                    return
+                self._pending.popleft()
+            self._keep(piece.settle())
 
     def get_elapsed(self, name: str) -> float:
         """Return the latest time of ``name`` in milliseconds; of calls, that of one on average.
@@ -190,13 +217,14 @@ class CUDATimer:
 
     def get_result(self, name: str) -> TimingResult | None:
         """Return the latest measurement of ``name``; ``None`` when there is none."""
+        self._settle(wait=True)
         count, last_ms = self._source._last(name)
         if not count:
             return None
-        calls, repeated = self._repeated.get(name, (0, None))
+        calls, told = self._told.get(name, (0, None))
         # A block that was measured since is the later one.
-        if repeated is not None and calls == count:
-            return repeated
+        if told is not None and calls == count:
+            return told
         return TimingResult(name, last_ms, last_ms)
 
     @property
@@ -220,9 +248,10 @@ class CUDATimer:
         with self._lock:
             running = list(self._running.values())
             self._running.clear()
+            self._pending.clear()
         for phase in running:
             phase.give_up()
-        self._repeated.clear()
+        self._told.clear()
         self._names.clear()
         self._source._forget()
 
@@ -232,18 +261,41 @@ class CUDATimer:
         return str(report) if report["timing"] else "No timing results recorded."
 
     def _report(self) -> MetricsReport:
+        self._settle(wait=True)
         return MetricsReport(json.loads(self._source._report()))
 
 
-def synchronize_and_time(func: Callable[[], object], device: int = 0) -> float:
+class DeviceBlock(DevicePiece):
+    """A block of a timer that the device times."""
+
+    __slots__ = ("_timer",)
+
+    def __init__(self, timer: CUDATimer, name: str) -> None:
+        super().__init__(timer._source, name, timer.device, timer.synchronize)
+        self._timer = timer
+
+    def _leave(self, *, failed: bool) -> None:
+        super()._leave(failed=failed)
+        if self.result is not None:
+            self._timer._keep(self.result)
+        else:
+            self._timer._pending.append(self)
+
+
+def synchronize_and_time(func: Callable[[], object], device: int | None = None) -> float:
     """Return how long one call of ``func`` takes, in milliseconds of wall time.
+
+    Where the program uses a device, what the device was told before is not in
+    it, and what ``func`` told it is.
 
     Args:
         func: Called without arguments.
-        device: Number of the device to wait for, where there is one.
+        device: Number of the CUDA device to wait for; by default the current one.
     """
+    gpu_synchronize(*current_stream(device))
     start = time.perf_counter_ns()
     func()
+    gpu_synchronize(*current_stream(device))
     return (time.perf_counter_ns() - start) / 1e6
 
 

@@ -7,6 +7,7 @@ import math
 
 from .._data.plain import dataclass
 from .._native import Collector, Meter
+from ._device.peaks import PeakWatch
 from .report import BottleneckAnalysis, MetricsReport
 
 TYPE_CHECKING = False
@@ -114,6 +115,12 @@ class MetricsCollector(Collector):
             raise ValueError(f"warmup_iterations must be >= 0, not {warmup_iterations}")
         self.warmup_iterations = warmup_iterations
         self._metrics: list[Metrics] = []
+        self._memory = PeakWatch(None, anew=False)
+
+    def _report(self) -> str:
+        if (held := self._memory.read()) is not None:
+            self._tell_memory(held.peak_allocated, held.peak_reserved)
+        return super()._report()
 
     def generate_report(self) -> MetricsReport:
         """Return everything so far: a dict that prints as a table."""

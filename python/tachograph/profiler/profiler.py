@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._data.plain import dataclass, field
+from ._device.memory_watch import MemoryWatch
+from ._device.snapshots import MemoryDelta
 from .cuda import CUDATimer, TimingResult
+from .memory import MemoryTracker
 from .metrics import AggregatedMetrics, Metrics, MetricsCollector
 
 TYPE_CHECKING = False
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfileResult", "Profiler"]
 
+_MB = 1 << 20
+
 
 @dataclass
 class ProfileResult:
@@ -26,13 +31,14 @@ class ProfileResult:
         name: What was profiled.
         timing: How long it took; ``None`` until the block is left, and when
             the profiler is not enabled.
-        memory: ``None``: memory is not measured in this release.
+        memory: How what was held changed, and its peak; ``None`` as above. See
+            ``MemoryTracker`` for whose memory it is.
         custom_metrics: Whatever the caller wants to keep with it.
     """
 
     name: str
     timing: TimingResult | None = None
-    memory: Any = None
+    memory: MemoryDelta | None = None
     custom_metrics: dict[str, Any] = field(default_factory=dict)
 
 
@@ -40,7 +46,7 @@ class Profiler:
     """Profiles blocks and training iterations, one iteration at a time.
 
     Args:
-        device: Number of the device; kept for the caller.
+        device: Number of the CUDA device; by default the current one.
         enabled: ``False`` measures no blocks.
         warmup_iterations: Iterations that the aggregate leaves out.
 
@@ -55,15 +61,18 @@ class Profiler:
         3
     """
 
-    def __init__(self, device: int = 0, enabled: bool = True, warmup_iterations: int = 10) -> None:
+    def __init__(
+        self, device: int | None = None, enabled: bool = True, warmup_iterations: int = 10
+    ) -> None:
         self.device = device
         self.enabled = enabled
         self.warmup_iterations = warmup_iterations
         self._source = MetricsCollector(warmup_iterations)
         self._timer = CUDATimer(device=device, enabled=enabled)
         self._timer._source = self._source  # one report of blocks and iterations
+        self._tracker = MemoryTracker(False, False, device=device, enabled=enabled)
         self._results: dict[str, ProfileResult] = {}
-        self._iteration: tuple[int, int, Phase] | None = None
+        self._iteration: tuple[int, int, Phase, MemoryWatch] | None = None
         self._parts_ms: dict[str, float] = {}
 
     @contextmanager
@@ -75,11 +84,12 @@ class Profiler:
             return
         block = self._timer.measure(name)
         try:
-            with block:
+            with self._tracker.track(name), block:
                 yield result
         finally:
             took_ms = block.elapsed_ms
-            result.timing = TimingResult(name, took_ms, took_ms)
+            result.timing = self._timer.get_result(name) or TimingResult(name, took_ms, took_ms)
+            result.memory = self._tracker.get_delta(name)
             self._results[name] = result
             if self._iteration is not None:
                 self._parts_ms[name] = self._parts_ms.get(name, 0.0) + took_ms
@@ -93,21 +103,24 @@ class Profiler:
         """
         self._give_up()
         phase = self._source.measure_time("iteration")
+        watch = MemoryWatch(self.device, None)
         phase.__enter__()
-        self._iteration = (iteration, batch_size, phase)
+        self._iteration = (iteration, batch_size, phase, watch)
 
     def end_iteration(self, loss: float | None = None) -> Metrics | None:
         """End the iteration; return what it took, ``None`` when none was begun.
 
         Blocks called ``forward``, ``backward`` and ``optimizer`` are its parts;
         a part that ran several times counts with all of them. The memory
-        figures are 0.0: memory is not measured in this release.
+        figures are those of ``MemoryTracker``.
         """
         if self._iteration is None:
             return None
-        iteration, batch_size, phase = self._iteration
+        iteration, batch_size, phase, watch = self._iteration
         self._iteration = None
         phase.__exit__(None, None, None)
+        watch.close()
+        held = watch.read()[1]
         metrics = Metrics(
             iteration=iteration,
             batch_size=batch_size,
@@ -115,8 +128,8 @@ class Profiler:
             backward_time_ms=self._parts_ms.get("backward", 0.0),
             optimizer_time_ms=self._parts_ms.get("optimizer", 0.0),
             total_time_ms=phase.elapsed_ms,
-            memory_allocated_mb=0.0,
-            memory_peak_mb=0.0,
+            memory_allocated_mb=held.allocated / _MB,
+            memory_peak_mb=held.peak_allocated / _MB,
             loss=loss,
         )
         self._source._keep(metrics)
@@ -144,6 +157,7 @@ class Profiler:
         """Forget everything."""
         self._give_up()
         self._results.clear()
+        self._tracker.clear()
         self._timer.clear()
         self._source.clear()
 
@@ -172,4 +186,5 @@ class Profiler:
         self._parts_ms.clear()
         if self._iteration is not None:
             self._iteration[2].give_up()
+            self._iteration[3].close()
             self._iteration = None

@@ -3,40 +3,11 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from typing import Any
 
-from .._data.recording import _is_unicode, _terminal_width
+from .._data.table import Table
 from .._native import bottleneck_table, find_bottlenecks, run_table
 
 __all__ = ["BottleneckAnalysis", "MetricsReport", "Table"]
-
-
-class Table(dict[str, Any], ABC):
-    """A dict whose ``str()`` is a table. Everything else is a dict's own."""
-
-    def table(self, *, color: bool = False, width: int | None = None) -> str:
-        """Return the table.
-
-        Args:
-            color: Use terminal colours.
-            width: Columns to fill; by default those of the terminal. Fewer than
-                60 are not used, nor more than 160.
-
-        Raises:
-            ValueError: ``width`` is less than 1.
-        """
-        if width is not None and width < 1:
-            raise ValueError(f"width must be >= 1, not {width}")
-        columns = _terminal_width() if width is None else width
-        return self._drawn(color=color, width=columns, unicode=_is_unicode())
-
-    @abstractmethod
-    def _drawn(self, *, color: bool, width: int, unicode: bool) -> str:
-        """Return the table in so many columns."""
-
-    def __str__(self) -> str:
-        return self.table()
 
 
 class MetricsReport(Table):
@@ -48,8 +19,8 @@ class MetricsReport(Table):
                    phase inside it took; ``inside`` names the phase it mostly
                    happens in; ``blocks`` is its course, pairs of a number of
                    consecutive calls and their mean
-    ``memory``     ``peak_allocated`` and ``peak_reserved`` of the device in
-                   bytes; 0: not measured in this release
+    ``memory``     ``peak_allocated`` and ``peak_reserved`` of torch's allocator
+                   on the device, in bytes; 0 where torch uses none
     ``throughput`` ``samples_per_sec`` and ``iterations_per_sec``; 0.0 when no
                    phase ``iteration`` (and no metric ``batch_size``) was met
     ``metrics``    per recorded name: ``mean std min max count last p50 p95

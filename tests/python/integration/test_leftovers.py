@@ -140,6 +140,19 @@ def test_the_memory_limit_is_honoured_and_what_is_lost_is_counted() -> None:
     assert len(profile.samples) + profile.dropped_count > 500
 
 
+@pytest.mark.full_only
+def test_names_without_end_count_towards_the_memory_limit() -> None:
+    tachograph.start(interval_ms=1, memory_limit_mb=1)
+    # Some 4 KB of names for each millisecond of work: full long before the end.
+    for number in range(2_500):
+        made_code.make(f"made_{number}_{'x' * 900}")(rounds_per_ms())
+    profile = tachograph.stop()
+
+    names = {sample.frames[-1].function_name for sample in profile.samples}
+    assert profile.dropped_count > 100
+    assert sum(map(len, names)) < 2 << 20
+
+
 def test_a_session_that_was_never_stopped_does_not_keep_the_program(tmp_path: Path) -> None:
     begin = time.monotonic()
     child = os.fork()

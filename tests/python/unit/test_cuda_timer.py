@@ -201,7 +201,7 @@ def test_one_call_is_timed() -> None:
     assert synchronize_and_time(lambda: time.sleep(0.01)) >= 10
 
 
-def test_a_profiled_block_has_its_timing_and_no_memory() -> None:
+def test_a_profiled_block_has_its_timing_and_its_memory() -> None:
     profiler = Profiler()
     with profiler.profile("op") as result:
         assert result.timing is None
@@ -210,7 +210,8 @@ def test_a_profiled_block_has_its_timing_and_no_memory() -> None:
 
     assert result.timing is not None
     assert result.timing.wall_time_ms >= 10
-    assert result.memory is None and result.custom_metrics == {"rows": 3}
+    assert result.memory is not None and result.memory.peak_mb > 1
+    assert result.custom_metrics == {"rows": 3}
     assert profiler.get_result("op") is result
     profiler.clear()
     assert profiler.get_result("op") is None
@@ -228,7 +229,9 @@ def test_iterations_are_aggregated_without_their_warmup() -> None:
         one = profiler.end_iteration(loss=0.5)
         assert one is not None
         assert 4 <= one.forward_time_ms < one.total_time_ms
-        assert (one.loss, one.memory_peak_mb) == (0.5, 0.0)
+        assert one.loss == 0.5
+        # Without a device it is the memory of this process, interpreter and all.
+        assert one.memory_peak_mb >= one.memory_allocated_mb > 1
 
     together = profiler.get_aggregated_metrics()
     assert together is not None and together.count == 3

@@ -96,7 +96,7 @@ def test_a_report_is_a_dict_and_prints_as_a_table() -> None:
     text = str(report)
     assert text.splitlines()[0].startswith("tachograph · metrics · 1 iteration ·")
     assert "└ forward" in text and "batch_size" in text
-    assert "device memory is not measured" in text
+    assert "no device memory was seen" in text
     assert all(len(line) <= 70 for line in report.table(width=70).splitlines())
     with pytest.raises(ValueError, match="width must be >= 1, not 0"):
         report.table(width=0)

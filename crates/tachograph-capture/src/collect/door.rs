@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_profile::{
-    Batch, Interner, Loss, Meta, Mode, Note, Roots, Sample, Source, ThreadState, Time, file,
+    Batch, Interner, Loss, Meta, Mode, Note, Point, Profile, Roots, Sample, Source, Tables,
+    ThreadState, Time, file,
 };
 
+use super::heap_log::HeapLog;
+use super::heap_source::since;
 use super::sink::Sink;
 use super::span_log::SpanLog;
 use crate::cpu::Chosen;
 use crate::error::Error;
+use crate::heap::{HeapPicture, HeapStats};
 use crate::options::Options;
 use crate::session::{Finished, Stats};
 use crate::sys::clock;
@@ -77,6 +81,12 @@ pub(crate) struct Door {
     pub(crate) options: Options,
     /// Its spans and values.
     pub(crate) spans: SpanLog,
+    /// Its sampled blocks, if it asked for them.
+    pub(crate) heap: Option<HeapLog>,
+    /// Values of the process on their way into the next batch.
+    pub(crate) points: Vec<Point>,
+    /// When the resident size was last looked into.
+    pub(crate) last_memory: Option<u64>,
     start: u64,
     at_start: Totals,
     meta: Meta,
@@ -108,11 +118,16 @@ impl Door {
         let start = clock::monotonic();
         live.start.store(start, Ordering::Relaxed);
         let (samples, dropped, notes) = (0, 0, Vec::new());
-        let spans = SpanLog::new(start);
+        let spans =
+            if options.without_spans { SpanLog::without_any() } else { SpanLog::new(start) };
+        let heap = options.heap.map(|_| HeapLog::new(start));
         Ok(Self {
             id,
             options,
             spans,
+            heap,
+            points: Vec::new(),
+            last_memory: None,
             start,
             at_start,
             meta,
@@ -130,6 +145,53 @@ impl Door {
             cpu.trigger = chosen.trigger;
             cpu.trigger_reason.clone_from(&chosen.reason);
         }
+    }
+
+    /// What came of heap sampling.
+    pub(crate) fn set_heap(&mut self, stats: &HeapStats) {
+        if let (Some(heap), Some(log)) = (&mut self.meta.settings.heap, &self.heap) {
+            heap.report = log.report(stats);
+        }
+    }
+
+    /// The heap as this door sees it now; `None` for a door without heap.
+    pub(crate) fn picture(
+        &self,
+        tables: &Interner,
+        session_start: u64,
+        totals: &Totals,
+        stats: HeapStats,
+    ) -> Option<HeapPicture> {
+        let log = self.heap.as_ref()?;
+        let mut tables = tables.tables().clone();
+        shift(&mut tables, self.start.saturating_sub(session_start));
+        let mut meta = self.meta.clone();
+        meta.duration_ns = since(self.start, clock::monotonic()).0;
+        if let Some(heap) = &mut meta.settings.heap {
+            heap.report = log.report(&stats);
+        }
+        let stats = HeapStats {
+            total_samples: log.total,
+            live_samples: log.live_samples(),
+            freed_samples: log.freed,
+            unique_stacks: log.stacks(),
+            estimated_heap_bytes: log.live_bytes(),
+            sampling: log.is_sampling(),
+            ..stats
+        };
+        let (loss, allocations) = (self.loss(totals), log.live());
+        Some(HeapPicture {
+            profile: Profile { meta, loss, tables, allocations, ..Profile::default() },
+            at_peak: log.at_peak(),
+            peak_bytes: log.peak_bytes,
+            peak_time: log.peak_time,
+            stats,
+        })
+    }
+
+    /// How long the window has been open at `now`.
+    pub(crate) fn since_start(&self, now: u64) -> u64 {
+        now.saturating_sub(self.start)
     }
 
     /// What tells own code from libraries.
@@ -172,7 +234,7 @@ impl Door {
         for sample in &mut samples {
             sample.time = Time(sample.time.0 - offset);
         }
-        if self.writer.get_ref().is_full() {
+        if self.is_full(tables) {
             self.dropped += samples.len() as u64;
             samples.clear();
         }
@@ -185,6 +247,11 @@ impl Door {
             ..Batch::default()
         };
         self.spans.fill(&mut batch);
+        batch.points.append(&mut self.points);
+        let has_room = !self.is_full(tables);
+        if let Some(log) = &mut self.heap {
+            log.fill(&mut batch, has_room);
+        }
         self.with_own_times(tables, offset, |writer, tables| {
             let _ = writer.append(tables, &batch);
         });
@@ -193,8 +260,13 @@ impl Door {
 
     /// Spans have room as long as they leave half of it to samples: a program
     /// with very many of them is still sampled to its end.
-    pub(crate) fn make_room(&mut self) {
-        self.spans.has_room = !self.writer.get_ref().is_half_full();
+    pub(crate) fn make_room(&mut self, tables: &Interner) {
+        self.spans.has_room = !self.writer.get_ref().is_half_full(tables.bytes());
+    }
+
+    /// No more samples fit. The tables that all doors share count for each.
+    pub(crate) fn is_full(&self, tables: &Interner) -> bool {
+        self.writer.get_ref().is_full(tables.bytes())
     }
 
     /// Appends the spans and values so far, ahead of the next batch.
@@ -257,10 +329,7 @@ impl Door {
     ) {
         let tables = tables.tables_mut();
         let session_times = tables.tracks.clone();
-        for track in &mut tables.tracks {
-            track.start = Time(track.start.0.saturating_sub(offset));
-            track.end = track.end.map(|end| Time(end.0.saturating_sub(offset)));
-        }
+        shift(tables, offset);
         work(&mut self.writer, tables);
         tables.tracks = session_times;
     }
@@ -269,6 +338,7 @@ impl Door {
         let mut loss = totals.loss.since(&self.at_start.loss);
         loss.dropped_samples += self.dropped;
         loss.dropped_spans += self.spans.dropped;
+        loss.dropped_allocations += self.heap.as_ref().map_or(0, |log| log.dropped);
         loss
     }
 
@@ -286,6 +356,14 @@ impl Door {
         self.live.dropped.store(loss.missing_samples(), Ordering::Relaxed);
         self.live.cost_ppm.store(cost.saturating_mul(1_000_000) / watched, Ordering::Relaxed);
         self.live.memory.store(self.writer.get_ref().memory_bytes() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Makes tracks start on a clock that begins `offset` later.
+fn shift(tables: &mut Tables, offset: u64) {
+    for track in &mut tables.tracks {
+        track.start = Time(track.start.0.saturating_sub(offset));
+        track.end = track.end.map(|end| Time(end.0.saturating_sub(offset)));
     }
 }
 

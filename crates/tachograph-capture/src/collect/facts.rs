@@ -18,7 +18,8 @@ pub(crate) fn at_start(host: &Host) -> Meta {
     }
 }
 
-fn machine() -> Machine {
+/// The machine we are on.
+pub(crate) fn machine() -> Machine {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let memory = read("/proc/meminfo");
     let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));

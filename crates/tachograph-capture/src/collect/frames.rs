@@ -140,7 +140,7 @@ impl Frames {
                 NativePlace { boundary: word & EVAL_LOOP != 0, role }
             })
             .collect();
-        let (python, segments) = segments(entries);
+        let (python, segments) = segments(entries.iter().rev());
         let mut merged = Vec::new();
         native::merge(&places, &segments, &mut merged);
         let mut stack = None;
@@ -184,7 +184,7 @@ fn text(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {
+pub(crate) fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {
     let mapping: Option<MappingId> = (!symbol.module_path.is_empty()).then(|| {
         let path = tables.string(&symbol.module_path);
         let build_id = tables.string(&symbol.build_id);
@@ -199,10 +199,13 @@ fn native_frame(tables: &mut Interner, symbol: &NativeSymbol) -> FrameId {
     tables.frame(Frame { function, file, line: 0, first_line: 0, kind, mapping, address })
 }
 
-/// Python frames innermost first, and how many of them each eval loop ran.
-fn segments(entries: &[RawFrame]) -> (Vec<RawFrame>, Vec<usize>) {
+/// Python frames innermost first, and how many of them each eval loop ran;
+/// `entries` are innermost first.
+pub(crate) fn segments<'a>(
+    entries: impl Iterator<Item = &'a RawFrame>,
+) -> (Vec<RawFrame>, Vec<usize>) {
     let (mut python, mut lengths, mut length) = (Vec::new(), Vec::new(), 0);
-    for entry in entries.iter().rev() {
+    for entry in entries {
         match entry.kind() {
             EntryKind::Python => {
                 python.push(*entry);

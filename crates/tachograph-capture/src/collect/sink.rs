@@ -39,14 +39,15 @@ impl Sink {
         })
     }
 
-    /// No more room: neither in memory nor in a file.
-    pub(crate) fn is_full(&self) -> bool {
-        self.memory.len() >= self.limit && self.file.is_none()
+    /// No more room, neither in a file nor in memory, where tables of
+    /// `table_bytes` take their part.
+    pub(crate) fn is_full(&self, table_bytes: usize) -> bool {
+        self.memory.len() + table_bytes >= self.limit && self.file.is_none()
     }
 
     /// Half of the room is taken.
-    pub(crate) fn is_half_full(&self) -> bool {
-        self.memory.len() >= self.limit / 2 && self.file.is_none()
+    pub(crate) fn is_half_full(&self, table_bytes: usize) -> bool {
+        self.memory.len() + table_bytes >= self.limit / 2 && self.file.is_none()
     }
 
     /// Bytes held in memory.
@@ -122,10 +123,13 @@ mod tests {
     fn memory_has_a_limit_and_a_file_has_none() {
         let mut memory = Sink::new(4, None).unwrap();
         memory.write_all(b"12345").unwrap();
-        assert!(memory.is_full());
+        assert!(memory.is_full(0));
+
+        let tables = Sink::new(4, None).unwrap();
+        assert!(!tables.is_full(3) && tables.is_full(4));
 
         let mut file = Sink::new(4, Some(Path::new("/dev/null"))).unwrap();
         file.write_all(b"12345").unwrap();
-        assert!(!file.is_full());
+        assert!(!file.is_full(1 << 30));
     }
 }

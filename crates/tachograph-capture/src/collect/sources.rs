@@ -10,6 +10,11 @@ const LIMIT_BYTES: usize = 4 << 20;
 
 /// Reads the own files that frames of `tables` name, up to 4 MB in all.
 pub(crate) fn own_sources(tables: &Tables, roots: &Roots) -> Vec<Source> {
+    own_sources_below("", tables, roots)
+}
+
+/// The same for a process whose file system begins at `root`.
+pub(crate) fn own_sources_below(root: &str, tables: &Tables, roots: &Roots) -> Vec<Source> {
     let python = tables.frames.iter().filter(|frame| frame.kind == FrameKind::Python);
     let files: BTreeSet<_> = python.map(|frame| frame.file).collect();
     let mut left = LIMIT_BYTES;
@@ -21,7 +26,7 @@ pub(crate) fn own_sources(tables: &Tables, roots: &Roots) -> Vec<Source> {
         if !roots.is_own(path) {
             continue;
         }
-        if let Some(text) = read_text(path, left) {
+        if let Some(text) = read_text(&format!("{root}{path}"), left) {
             left -= text.len();
             sources.push(Source { file, text: text.into() });
         }

@@ -39,6 +39,9 @@ struct Told {
 /// What lanes told, and the rows that stand for it.
 pub(crate) struct SpanSource {
     start: u64,
+    bell: Waker,
+    /// Lanes tell, because a door wants to know.
+    is_on: bool,
     /// Events later than the last look.
     later: Vec<Told>,
     /// Ends of spans that nobody knew at the last look.
@@ -51,14 +54,12 @@ pub(crate) struct SpanSource {
 }
 
 impl SpanSource {
-    /// Lanes tell from now on, and ring `bell` when they are half full.
+    /// Lanes that tell ring `bell` when they are half full.
     pub(crate) fn new(start: u64, bell: Waker) -> Self {
-        // What is left is of an earlier session.
-        let _ = spans::take_events();
-        spans::set_bell(Some(bell));
-        spans::start_recording();
         Self {
             start,
+            bell,
+            is_on: false,
             later: Vec::new(),
             ends: Vec::new(),
             names: FxHashMap::default(),
@@ -66,6 +67,29 @@ impl SpanSource {
             text_bytes: 0,
             dropped: 0,
         }
+    }
+
+    /// Lets lanes tell as long as one of `doors` wants to know.
+    pub(crate) fn follow(&mut self, doors: &[Door]) {
+        let is_wanted = doors.iter().any(|door| !door.options.without_spans);
+        if is_wanted && !self.is_on {
+            // What is left is of an earlier time.
+            let _ = spans::take_events();
+            spans::set_bell(Some(self.bell.clone()));
+            spans::start_recording();
+        }
+        if self.is_on && !is_wanted {
+            self.stop();
+        }
+        self.is_on = is_wanted;
+    }
+
+    fn stop(&mut self) {
+        spans::stop_recording();
+        spans::set_bell(None);
+        let _ = spans::take_events();
+        self.later.clear();
+        self.ends.clear();
     }
 
     /// Takes what the lanes have to tell. With `all`, nothing waits for the
@@ -170,9 +194,9 @@ impl SpanSource {
 
 impl Drop for SpanSource {
     fn drop(&mut self) {
-        spans::stop_recording();
-        spans::set_bell(None);
-        let _ = spans::take_events();
+        if self.is_on {
+            self.stop();
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::frames::Frames;
 use crate::cpu::{IdleLook, Watched, Window, spread, time_around};
 
 /// A word in place of the stack of a thread that nobody looked at in time.
-const ENDED: &str = "<ended before it was looked at>";
+pub(crate) const ENDED: &str = "<ended before it was looked at>";
 
 /// One look at the thread, not weighed yet.
 #[derive(Clone, Copy, Debug)]

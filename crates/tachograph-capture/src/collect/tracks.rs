@@ -32,12 +32,19 @@ pub(crate) struct Tracks {
     tasks_made: usize,
     more_tasks: FxHashMap<TrackId, TrackId>,
     given: HashMap<u64, String>,
+    devices: HashMap<u64, TrackId>,
+    streams: HashMap<(TrackId, u64), TrackId>,
 }
 
 impl Tracks {
     /// One process called `name`.
     pub(crate) fn new(tables: &mut Interner, name: &str) -> Self {
-        let pid = u64::try_from(crate::sys::threads::process_id()).unwrap_or(0);
+        Self::of_process(tables, name, crate::sys::threads::process_id())
+    }
+
+    /// One process called `name` with this id.
+    pub(crate) fn of_process(tables: &mut Interner, name: &str, pid: i32) -> Self {
+        let pid = u64::try_from(pid).unwrap_or(0);
         let process = tables.track(TrackKind::Process, None, pid, name, Time(0));
         Self {
             process,
@@ -47,12 +54,51 @@ impl Tracks {
             tasks_made: 0,
             more_tasks: FxHashMap::default(),
             given: HashMap::new(),
+            devices: HashMap::new(),
+            streams: HashMap::new(),
         }
     }
 
     /// The process.
     pub(crate) fn process(&self) -> TrackId {
         self.process
+    }
+
+    /// A track for the whole machine, around nothing: devices and the process
+    /// stand beside it.
+    pub(crate) fn machine(&self, tables: &mut Interner) -> TrackId {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        tables.track(TrackKind::Machine, None, 0, name.trim(), Time(0))
+    }
+
+    /// The track of the device at place `index` in the list of all devices.
+    pub(crate) fn device(
+        &mut self,
+        tables: &mut Interner,
+        index: u64,
+        name: &str,
+        now: Time,
+    ) -> TrackId {
+        let track = self.devices.entry(index);
+        *track.or_insert_with(|| tables.track(TrackKind::Device, None, index, name, now))
+    }
+
+    /// The track of a stream of `device`; 0 is the default stream. Streams are
+    /// numbered in the order in which they had work.
+    pub(crate) fn stream(
+        &mut self,
+        tables: &mut Interner,
+        device: TrackId,
+        stream: u64,
+        now: Time,
+    ) -> TrackId {
+        let place = self.streams.keys().filter(|(of, _)| *of == device).count();
+        let name = match stream {
+            0 => "default stream".to_owned(),
+            _ => format!("stream {place}"),
+        };
+        let track = self.streams.entry((device, stream));
+        *track.or_insert_with(|| tables.track(TrackKind::Stream, Some(device), stream, &name, now))
     }
 
     /// The track for a thread that the sampler found; named at once when Python
@@ -185,7 +231,8 @@ pub(crate) fn text(name: &NameBuf) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\u{fffd}').to_owned()
 }
 
-fn task_name(name: &TaskName) -> Box<str> {
+/// What a task is called.
+pub(crate) fn task_name(name: &TaskName) -> Box<str> {
     match name {
         TaskName::Text(name) => text(name).into(),
         TaskName::Number(number) => format!("Task-{number}").into(),

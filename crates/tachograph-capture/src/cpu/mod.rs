@@ -10,6 +10,7 @@ mod trigger;
 mod watched;
 mod weights;
 
+pub(crate) use jitter::Deadlines;
 pub(crate) use sampler::{Plan, Sampler};
 pub(crate) use trigger::{Chosen, PERF_BUDGET, choose, perf_cost};
 pub(crate) use watched::{IdleLook, Watched};

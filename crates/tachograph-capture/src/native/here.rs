@@ -99,12 +99,14 @@ impl Walker {
 #[inline(never)]
 pub fn capture_here(max_depth: usize) -> Vec<NativeFrame> {
     thread_local! {
-        static OWN: RefCell<(Walker, Symbolizer)> =
-            RefCell::new((Walker::new(), Symbolizer::new()));
+        // Boxed: what every thread has room for from its beginning is scarce.
+        static OWN: RefCell<Box<(Walker, Symbolizer)>> =
+            RefCell::new(Box::new((Walker::new(), Symbolizer::new())));
     }
     let registers = registers_here();
     refresh();
-    OWN.with_borrow_mut(|(walker, symbolizer)| {
+    OWN.with_borrow_mut(|own| {
+        let (walker, symbolizer) = &mut **own;
         let mut words = vec![0; max_depth.min(MAX_FRAMES)];
         let walked = walker.walk_from(registers, &mut words);
         words.truncate(walked.depth);

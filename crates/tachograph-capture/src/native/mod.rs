@@ -8,7 +8,7 @@ mod here;
 mod merge;
 mod objects;
 mod role;
-mod symbols;
+pub(crate) mod symbols;
 
 pub use here::{NativeFrame, Walked, Walker, capture_here};
 pub use merge::{Alignment, NativePlace, Place, merge};

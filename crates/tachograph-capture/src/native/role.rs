@@ -100,6 +100,12 @@ impl Roles {
         Self { interpreter }
     }
 
+    /// For a process whose interpreter is in the object that begins at `start`.
+    #[must_use]
+    pub fn with_interpreter_at(start: u64) -> Self {
+        Self { interpreter: Some(start) }
+    }
+
     /// The role of a frame with this symbol.
     #[must_use]
     pub fn role(&self, symbol: &NativeSymbol) -> Role {

@@ -204,7 +204,7 @@ impl Symbolizer {
     }
 }
 
-fn reader() -> Reader {
+pub(crate) fn reader() -> Reader {
     Reader::builder()
         .enable_auto_reload(false)
         .enable_code_info(false)
@@ -236,12 +236,12 @@ fn start_of(object: &LoadedObject, file_address: u64) -> u64 {
 ///
 /// `_init` has no size in an ELF file, so the linker's jump table that follows
 /// it would go by its name.
-fn own_name(symbol: &str, offset: usize) -> &str {
+pub(crate) fn own_name(symbol: &str, offset: usize) -> &str {
     if symbol == "_init" && offset >= LONGEST_INIT { JUMP_TABLE } else { symbol }
 }
 
 /// A name without the endings a compiler gives to parts and copies of a function.
-fn tidy(name: &str) -> &str {
+pub(crate) fn tidy(name: &str) -> &str {
     let endings = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv."];
     let cut = endings.iter().filter_map(|ending| name.find(ending)).min();
     match cut {

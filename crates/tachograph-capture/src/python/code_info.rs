@@ -2,7 +2,7 @@
 
 use tachograph_probe::code::fingerprint;
 use tachograph_probe::layout::Layout;
-use tachograph_probe::location::line_at;
+use tachograph_probe::location::line_of;
 use tachograph_probe::memory::ReadMemory;
 
 use super::copy::Copy;
@@ -27,13 +27,15 @@ pub struct CodeInfo {
     pub first_line: u32,
     /// The location table, if it was read.
     linetable: Option<Vec<u8>>,
+    /// The interpreter's minor version, which decides how the table is written.
+    minor: u8,
 }
 
 impl CodeInfo {
     /// What a handler told of a code object: all but where its lines are.
     #[must_use]
     pub fn told(qualname: String, filename: String, first_line: u32) -> Self {
-        Self { qualname, filename, first_line, linetable: None }
+        Self { qualname, filename, first_line, linetable: None, minor: 0 }
     }
 
     /// Whether it knows on which line an instruction is.
@@ -59,6 +61,7 @@ impl CodeInfo {
             filename: read_text(memory, layout, field(layout.code_filename)?)?,
             first_line,
             linetable: read_bytes(memory, layout, linetable, LONGEST_TABLE),
+            minor: layout.minor,
         };
         let after = Copy::<M, CODE>::of(memory, code)?;
         (fingerprint(&after, layout, code)? == print).then_some(info)
@@ -68,7 +71,7 @@ impl CodeInfo {
     /// line where the table is missing.
     #[must_use]
     pub fn line(&self, offset: i32) -> u32 {
-        let table = self.linetable.as_deref().unwrap_or_default();
-        line_at(table.iter().copied(), self.first_line, offset)
+        let Some(table) = &self.linetable else { return self.first_line };
+        line_of(self.minor, table.iter().copied(), self.first_line, offset)
     }
 }

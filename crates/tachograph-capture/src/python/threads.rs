@@ -22,8 +22,11 @@ const HEAD: usize = 192;
 pub struct ThreadState {
     /// The address of the thread state.
     pub address: u64,
-    /// The kernel's id of the thread.
+    /// The kernel's id of the thread as the thread itself sees it; 0 before
+    /// 3.11, which does not keep it.
     pub native_id: i32,
+    /// The `pthread_t`.
+    pub pthread: u64,
     /// The address of its interpreter.
     pub interpreter: u64,
 }
@@ -66,7 +69,10 @@ fn thread_state<M: ReadMemory>(
     if word(layout.thread_interpreter)? != interpreter {
         return None;
     }
-    let native_id = i32::try_from(word(layout.thread_native_id)?).ok()?;
-    let next = word(layout.thread_next)?;
-    Some((ThreadState { address, native_id, interpreter }, next))
+    let native_id = match layout.thread_native_id {
+        0 => 0,
+        offset => i32::try_from(word(offset)?).ok()?,
+    };
+    let (next, pthread) = (word(layout.thread_next)?, word(layout.thread_id)?);
+    Some((ThreadState { address, native_id, pthread, interpreter }, next))
 }

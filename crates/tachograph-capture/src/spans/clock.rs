@@ -48,6 +48,16 @@ pub fn now_ns() -> u64 {
     lane::with_own(|own| own.anchor.now())
 }
 
+/// Waits until reading the clock takes its usual time: the rate of the
+/// processor's counter is known some 20 ms after the first reading.
+pub fn settle() {
+    let until = clock::monotonic() + 2 * RATE_NS.start;
+    while ticks::are_steady() && RATE.load(Ordering::Relaxed) == 0 && clock::monotonic() < until {
+        let _ = now_ns();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 /// CPU time of the whole process, in nanoseconds.
 #[must_use]
 pub fn process_cpu_ns() -> u64 {

@@ -20,7 +20,8 @@ mod timeline;
 
 pub use attributes::{AttributeValue, Attributes, decode};
 pub(crate) use book::{hold, let_go};
-pub use clock::{now_ns, process_cpu_ns, thread_cpu_ns};
+pub(crate) use clock::Anchor;
+pub use clock::{now_ns, process_cpu_ns, settle, thread_cpu_ns};
 pub(crate) use events::{Event, Over, set_bell, take_events};
 pub use lane::{calls, clear_calls, count_call};
 pub use ledger::Ledger;

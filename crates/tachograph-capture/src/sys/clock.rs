@@ -35,6 +35,13 @@ pub(crate) fn process_cpu() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
 
+/// CPU time of process `pid`, its ended threads included; `None` when it is gone.
+///
+/// The kernel builds these ids as `(~pid << 3) | 2` (2: scheduler clock).
+pub(crate) fn cpu_of_process(pid: i32) -> Option<u64> {
+    read((!pid << 3) | 2)
+}
+
 /// CPU time of the calling thread.
 pub(crate) fn own_thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)

@@ -19,6 +19,9 @@ pub(crate) fn generation() -> u32 {
 /// Makes `generation` change in every child from now on.
 pub(crate) fn watch() {
     REGISTER.call_once(|| {
+        // The last to be registered is the first before a fork, and the last after it:
+        // locks that a hook may wait for are taken after all others and given back first.
+        super::native_fork::watch_forks();
         // SAFETY: the handlers are functions without arguments that stay loaded.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
@@ -38,6 +41,7 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     super::handler::forget();
+    super::guard::forget_users();
     crate::own::forget();
     crate::spans::forget_recording();
     crate::spans::let_go();

@@ -9,7 +9,7 @@
 //! takes 1.4 µs. Only the sampled thread reads this way; our own threads ask
 //! the kernel, which needs no handler.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::signals::{Disposition, Installed};
 
@@ -73,6 +73,14 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 static SEGV: Installed = Installed::new(libc::SIGSEGV);
 static BUS: Installed = Installed::new(libc::SIGBUS);
 
+/// The CPU source needs guarded reads.
+pub(crate) const CPU: u8 = 1;
+/// The heap source needs guarded reads.
+pub(crate) const HEAP: u8 = 2;
+
+/// Who needs the handlers.
+static USERS: AtomicU8 = AtomicU8::new(0);
+
 /// The word at `address`, or `None` when it cannot be read.
 ///
 /// Context: signal handler. The address must be a multiple of 8, so that the
@@ -89,8 +97,25 @@ pub(crate) fn read_u64(address: u64) -> Option<u64> {
     (answer.ok == 1).then_some(answer.value)
 }
 
-/// Puts the fault handlers in place; again, if someone replaced them since.
-pub(crate) fn arm() {
+/// Puts the fault handlers in place for `user`; again, if someone replaced them since.
+pub(crate) fn arm_for(user: u8) {
+    USERS.fetch_or(user, Ordering::AcqRel);
+    arm();
+}
+
+/// `user` needs no guarded reads any more.
+pub(crate) fn disarm_for(user: u8) {
+    if USERS.fetch_and(!user, Ordering::AcqRel) & !user == 0 {
+        disarm();
+    }
+}
+
+/// Nobody needs them. Context: the child of a fork.
+pub(crate) fn forget_users() {
+    USERS.store(0, Ordering::Release);
+}
+
+fn arm() {
     SEGV.install(on_fault, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER);
     BUS.install(on_fault, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER);
     ARMED.store(true, Ordering::Release);
@@ -102,7 +127,7 @@ pub(crate) fn is_armed() -> bool {
 }
 
 /// Takes the fault handlers out again, unless someone put theirs on top.
-pub(crate) fn disarm() {
+fn disarm() {
     ARMED.store(false, Ordering::Release);
     SEGV.remove();
     BUS.remove();

@@ -51,7 +51,9 @@ pub(crate) struct PythonEntry {
 
 impl PythonEntry {
     /// The calling thread's state and whether it holds the interpreter lock.
-    fn own_state(&self) -> (u64, bool) {
+    ///
+    /// Context: signal handler, or allocator hook.
+    pub(crate) fn own_state(&self) -> (u64, bool) {
         let (own, current) = (call(self.this_thread_state), call(self.current_thread_state));
         if self.prefers_current && current != 0 && current != own {
             let ident = Guarded.word(current.wrapping_add(u64::from(self.layout.thread_id)));
@@ -77,7 +79,7 @@ fn call(address: usize) -> u64 {
 
 /// The sampled thread's own memory, read with faults caught.
 #[derive(Clone, Copy)]
-struct Guarded;
+pub(crate) struct Guarded;
 
 impl ReadMemory for Guarded {
     #[inline]
@@ -104,7 +106,7 @@ impl ReadMemory for Guarded {
 /// Puts the handlers in place; again, if someone replaced them. True when
 /// someone else's SIGURG handler had to be covered.
 pub(crate) fn arm(with_trap: bool) -> bool {
-    guard::arm();
+    guard::arm_for(guard::CPU);
     let flags = libc::SA_SIGINFO | signal_stack() | libc::SA_RESTART;
     if with_trap {
         TRAP.install(on_trap, flags);
@@ -132,12 +134,19 @@ pub(crate) fn is_armed(with_trap: bool) -> bool {
 /// program, so our handler stays; it passes on every trap that is not ours.
 pub(crate) fn disarm() {
     URG.remove();
-    guard::disarm();
+    guard::disarm_for(guard::CPU);
 }
 
 /// Tells the handler where the interpreter is; the first call wins.
 pub(crate) fn set_python(python: PythonEntry) {
     let _ = PYTHON.set(python);
+}
+
+/// Where the interpreter is, if there is one.
+///
+/// Context: signal handler, or allocator hook.
+pub(crate) fn python() -> Option<&'static PythonEntry> {
+    PYTHON.get()
 }
 
 /// What to capture from the next sample on.
@@ -292,7 +301,9 @@ fn two(
 
 /// Native frames as words, with eval loops marked: those whose C frame holds
 /// the address the walker found. Both lists are innermost first, so one pass does.
-fn native_words(
+///
+/// Context: signal handler, or allocator hook.
+pub(crate) fn native_words(
     stack: &[RawFrame],
     frames: &[native_unwind::NativeRaw],
 ) -> impl ExactSizeIterator<Item = u64> {

@@ -3,13 +3,19 @@
 //! This is the only module of the crate that may hold `unsafe`.
 #![allow(unsafe_code)]
 
+pub(crate) mod allocator;
+pub(crate) mod blas;
 pub(crate) mod clock;
 pub(crate) mod cpu_timer;
 pub(crate) mod dynamic;
+pub(crate) mod farewell;
 pub(crate) mod fork;
+pub(crate) mod gpu;
 pub(crate) mod guard;
 pub(crate) mod handler;
+pub(crate) mod heap;
 pub(crate) mod leaked;
+pub(crate) mod linker;
 pub(crate) mod native_fork;
 pub(crate) mod native_memory;
 pub(crate) mod native_objects;
@@ -18,6 +24,7 @@ pub(crate) mod native_rules;
 pub(crate) mod native_step;
 pub(crate) mod native_unwind;
 pub(crate) mod perf;
+pub(crate) mod ptrace;
 pub(crate) mod registers;
 pub(crate) mod remote_read;
 pub(crate) mod resident;
@@ -25,3 +32,4 @@ pub(crate) mod signals;
 pub(crate) mod slots;
 pub(crate) mod threads;
 pub(crate) mod ticks;
+pub(crate) mod usage;

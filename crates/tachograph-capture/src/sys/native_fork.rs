@@ -19,15 +19,16 @@ pub(crate) struct Turn(());
 impl Turn {
     /// Waits for the turn. Not for handlers.
     pub(crate) fn take() -> Self {
-        HOOKED.call_once(|| {
-            // SAFETY: the three functions live as long as this library, which
-            // the interpreter never unloads, and only touch atomics.
-            unsafe {
-                libc::pthread_atfork(Some(before_fork), Some(after_in_parent), Some(after_in_child))
-            };
-        });
+        watch_forks();
         wait();
         Self(())
+    }
+
+    /// The turn, if nobody has it just now.
+    pub(crate) fn try_take() -> Option<Self> {
+        watch_forks();
+        let taken = TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then_some(Self(()))
     }
 }
 
@@ -35,6 +36,17 @@ impl Drop for Turn {
     fn drop(&mut self) {
         TAKEN.store(false, Ordering::Release);
     }
+}
+
+/// Makes forks wait for the turn from now on.
+pub(super) fn watch_forks() {
+    HOOKED.call_once(|| {
+        // SAFETY: the three functions live as long as this library, which
+        // the interpreter never unloads, and only touch atomics.
+        unsafe {
+            libc::pthread_atfork(Some(before_fork), Some(after_in_parent), Some(after_in_child))
+        };
+    });
 }
 
 fn wait() {
@@ -45,13 +57,16 @@ fn wait() {
 
 extern "C" fn before_fork() {
     wait();
+    super::heap::before_fork();
 }
 
 extern "C" fn after_in_parent() {
+    super::heap::after_fork_in_parent();
     TAKEN.store(false, Ordering::Release);
 }
 
 extern "C" fn after_in_child() {
     super::native_rules::forget_readers();
+    super::heap::after_fork_in_child();
     TAKEN.store(false, Ordering::Release);
 }

@@ -44,6 +44,14 @@ struct Positions {
     bytes_length: u16,
     /// `state`, `length`, `asciiobject_size`.
     text_state: u16,
+    /// `imports_modules`.
+    interpreter_modules: u16,
+    /// `ceval_gil`, then `locked` three and `holder` four words later.
+    gil_at: u16,
+    /// `ob_item` of tuples; that of lists is three words later.
+    tuple_items: u16,
+    /// `ob_fval`.
+    float_value: u16,
 }
 
 const POSITIONS_3_13: Positions = Positions {
@@ -63,6 +71,10 @@ const POSITIONS_3_13: Positions = Positions {
     number_tag: 62,
     bytes_length: 65,
     text_state: 68,
+    interpreter_modules: 11,
+    gil_at: 14,
+    tuple_items: 51,
+    float_value: 60,
 };
 
 const POSITIONS_3_14: Positions = Positions {
@@ -78,6 +90,10 @@ const POSITIONS_3_14: Positions = Positions {
     number_tag: 72,
     bytes_length: 75,
     text_state: 78,
+    interpreter_modules: 12,
+    gil_at: 15,
+    tuple_items: 57,
+    float_value: 70,
     ..POSITIONS_3_13
 };
 
@@ -94,6 +110,8 @@ const POSITIONS_3_15: Positions = Positions {
     number_tag: 84,
     bytes_length: 87,
     text_state: 90,
+    tuple_items: 69,
+    float_value: 82,
     ..POSITIONS_3_14
 };
 
@@ -132,7 +150,7 @@ impl Layout {
     ) -> Result<Self, LayoutError> {
         let version = Version::from_hex(version_hex);
         match (version.major(), version.minor()) {
-            (3, minor @ 11..=12) => {
+            (3, minor @ OLDEST_MINOR..=12) => {
                 Self::of_table(minor, false).ok_or(LayoutError::TooOld(version))
             }
             (3, 13..=NEWEST_MINOR) => Self::from_debug_offsets(memory, runtime, version_hex),
@@ -210,6 +228,14 @@ impl Layout {
         self.text_state = offset(at.text_state)?;
         self.text_length = offset(at.text_state + 1)?;
         self.text_ascii_data = offset(at.text_state + 2)?;
+        self.interpreter_modules = offset(at.interpreter_modules)?;
+        self.gil_at = offset(at.gil_at)?;
+        self.gil_locked = offset(at.gil_at + 3)?;
+        self.gil_holder = offset(at.gil_at + 4)?;
+        self.code_local_names = offset(at.code_filename + 6)?;
+        self.tuple_items = offset(at.tuple_items)?;
+        self.list_items = offset(at.tuple_items + 3)?;
+        self.float_value = offset(at.float_value)?;
         Ok(self)
     }
 }

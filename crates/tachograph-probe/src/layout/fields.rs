@@ -127,12 +127,53 @@ pub struct Layout {
     pub values_before_object: u32,
     /// `PyDictValues`, 3.13+: whether values inside an object are in use.
     pub values_valid: u32,
+    /// `PyTypeObject`: where instances keep the pointer to their `__dict__`.
+    pub type_dict_offset: u32,
+    /// The GIL: before 3.12 in `_PyRuntimeState`, since then a pointer to it in
+    /// `PyInterpreterState`.
+    pub gil_at: u32,
+    /// `PyInterpreterState`: `sys.modules`.
+    pub interpreter_modules: u32,
+    /// The GIL: the thread state that took it last.
+    pub gil_holder: u32,
+    /// The GIL: whether it is taken.
+    pub gil_locked: u32,
+    /// `PyModuleObject`: its `__dict__`.
+    pub module_dict: u32,
+    /// `PyCodeObject`: the names of local variables, a tuple.
+    pub code_local_names: u32,
+    /// `PyGenObject`: its frame, before 3.11 a pointer to it.
+    pub generator_frame: u32,
+    /// The frame: how far its value stack is filled.
+    pub frame_stack_top: u32,
+    /// `PyFrameObject`, before 3.11: where its value stack begins.
+    pub frame_values: u32,
+    /// `PyTupleObject`: the first item.
+    pub tuple_items: u32,
+    /// `PyListObject`: the pointer to its items.
+    pub list_items: u32,
+    /// `PyFloatObject`: the value.
+    pub float_value: u32,
+    /// `PyDictObject`: how many entries it has.
+    pub dict_used: u32,
+    /// `PySetObject`: how many members it has.
+    pub set_used: u32,
+    /// `PySetObject`: the number of its slots less one.
+    pub set_mask: u32,
+    /// `PySetObject`: the pointer to its slots.
+    pub set_table: u32,
+    /// `PyWeakReference`: what it refers to.
+    pub weakref_object: u32,
     /// `_asyncio.Task`: its name, a string or a number.
     pub task_name: u32,
     /// `asyncio.Handle`: what it calls.
     pub handle_callback: u32,
     /// `_asyncio.TaskStepMethWrapper`: its task.
     pub step_task: u32,
+    /// `_asyncio.Task`: its coroutine.
+    pub task_coroutine: u32,
+    /// `_asyncio.Task`: the future it waits for.
+    pub task_awaits: u32,
 }
 
 impl Layout {
@@ -142,6 +183,8 @@ impl Layout {
     #[must_use]
     pub fn of_table(minor: u8, free_threaded: bool) -> Option<Self> {
         Some(match (minor, free_threaded) {
+            (9, false) => table::CPYTHON_3_9,
+            (10, false) => table::CPYTHON_3_10,
             (11, false) => table::CPYTHON_3_11,
             (12, false) => table::CPYTHON_3_12,
             (13, false) => table::CPYTHON_3_13,
@@ -152,6 +195,15 @@ impl Layout {
             (15, true) => table::CPYTHON_3_15T,
             _ => return None,
         })
+    }
+
+    /// Whether every frame is an object of its own, run by its own eval loop.
+    ///
+    /// So it was before 3.11. Only readers from outside meet those versions.
+    #[must_use]
+    #[inline]
+    pub fn has_frame_objects(&self) -> bool {
+        self.minor < 11
     }
 
     /// Whether frames hang off a chain of C frames instead of the thread state.

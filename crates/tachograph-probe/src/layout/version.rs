@@ -6,7 +6,7 @@ use core::fmt;
 pub(super) const NEWEST_MINOR: u8 = 15;
 
 /// The oldest minor version whose layout is known.
-pub(super) const OLDEST_MINOR: u8 = 11;
+pub(super) const OLDEST_MINOR: u8 = 9;
 
 /// A CPython version as `PY_VERSION_HEX` packs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

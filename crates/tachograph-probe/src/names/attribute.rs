@@ -4,7 +4,7 @@
 //! the names in the class and only the values with the object, until someone
 //! asks for `__dict__`. Where the values are changed with every version.
 
-use super::object::{flags, type_of};
+use super::object::{type_flags, type_of};
 use crate::layout::Layout;
 use crate::memory::ReadMemory;
 use crate::strings::Text;
@@ -15,21 +15,45 @@ const MANAGED: u64 = 1 << 4;
 /// `tp_flags`, 3.13+: the values are behind the object's own fields.
 const INLINE: u64 = 1 << 2;
 
+/// No object we ask keeps its dictionary further from its start than this.
+const LARGEST_OBJECT: u64 = 1 << 16;
+
 /// More attributes than an object we ask has.
 const MOST_ENTRIES: u64 = 256;
+
+/// More entries than a dictionary has that is searched by name.
+const MOST_ITEMS: u64 = 1 << 17;
 
 /// The kind of keys that may be anything, not only strings.
 const GENERAL_KEYS: u8 = 0;
 
+/// The value that the dictionary at `dict` has for the string `name`.
+pub fn dict_item<M: ReadMemory>(
+    memory: &M,
+    layout: &Layout,
+    dict: u64,
+    name: &[u8],
+) -> Option<u64> {
+    Lookup { memory, layout, name, most: MOST_ITEMS }.in_dict(dict)
+}
+
 /// The address of the object that is attribute `name` of `object`.
-pub(super) fn attribute<M: ReadMemory>(
+pub fn attribute<M: ReadMemory>(
     memory: &M,
     layout: &Layout,
     object: u64,
     name: &[u8],
 ) -> Option<u64> {
-    let lookup = Lookup { memory, layout, name };
-    let flags = flags(memory, layout, object)?;
+    let lookup = Lookup { memory, layout, name, most: MOST_ENTRIES };
+    let flags = type_flags(memory, layout, object)?;
+    if layout.has_frame_objects() || flags & MANAGED == 0 && layout.type_dict_offset != 0 {
+        let kind = type_of(memory, layout, object)?;
+        let offset = lookup.word(kind, layout.type_dict_offset)?;
+        if offset == 0 || offset > LARGEST_OBJECT {
+            return None;
+        }
+        return lookup.in_dict(memory.word(object.wrapping_add(offset))?);
+    }
     if flags & MANAGED == 0 {
         return None;
     }
@@ -64,6 +88,8 @@ struct Lookup<'a, M> {
     memory: &'a M,
     layout: &'a Layout,
     name: &'a [u8],
+    /// Entries that are looked at.
+    most: u64,
 }
 
 impl<M: ReadMemory> Lookup<'_, M> {
@@ -98,11 +124,16 @@ impl<M: ReadMemory> Lookup<'_, M> {
     /// Looks among `keys`; the value is beside the key unless `values` is given.
     fn in_keys(&self, keys: u64, values: u64) -> Option<u64> {
         let layout = self.layout;
-        let general = self.byte(keys, layout.keys_kind)? == GENERAL_KEYS;
+        let (general, index_size) = if layout.has_frame_objects() {
+            (true, self.old_index_size(keys)?)
+        } else {
+            let general = self.byte(keys, layout.keys_kind)? == GENERAL_KEYS;
+            let bits = self.byte(keys, layout.keys_index_bytes)?;
+            (general, 1_u64.checked_shl(u32::from(bits))?)
+        };
         let (entry_size, key_at) = if general { (24, 8) } else { (16, 0) };
-        let index_size = 1_u64.checked_shl(u32::from(self.byte(keys, layout.keys_index_bytes)?))?;
         let entries = keys.wrapping_add(u64::from(layout.keys_indices)).wrapping_add(index_size);
-        let count = self.word(keys, layout.keys_entries)?.min(MOST_ENTRIES);
+        let count = self.word(keys, layout.keys_entries)?.min(self.most);
         for index in 0..count {
             let entry = entries.wrapping_add(index * entry_size);
             let key = self.memory.word(entry.wrapping_add(key_at))?;
@@ -117,6 +148,17 @@ impl<M: ReadMemory> Lookup<'_, M> {
             return self.memory.word(value).filter(|&value| value != 0);
         }
         None
+    }
+
+    /// Before 3.11 the number of slots is kept and says how wide an index is.
+    fn old_index_size(&self, keys: u64) -> Option<u64> {
+        let slots = self.word(keys, self.layout.keys_index_bytes)?;
+        slots.checked_mul(match slots {
+            0..=0xff => 1,
+            0x100..=0xffff => 2,
+            0x1_0000..=0xffff_ffff => 4,
+            _ => 8,
+        })
     }
 
     fn is_name(&self, key: u64) -> bool {

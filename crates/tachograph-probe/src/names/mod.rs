@@ -9,7 +9,8 @@ mod object;
 mod task;
 mod thread;
 
+pub use attribute::{attribute, dict_item};
 pub use name::{NAME_BYTES, NameBuf};
-pub(crate) use object::is_called;
-pub use task::{TaskName, TaskRef, task_of_handle};
+pub use object::{is_called, is_kind_of, type_flags, type_of};
+pub use task::{TaskName, TaskRef, name_of_task, task_of_handle};
 pub use thread::thread_name;

@@ -16,7 +16,7 @@ const IS_NUMBER: u64 = 1 << 24;
 const IS_TEXT: u64 = 1 << 28;
 
 /// The address of the type of `object`; `None` if `object` cannot be one.
-pub(super) fn type_of<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<u64> {
+pub fn type_of<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<u64> {
     if object == 0 || object & 7 != 0 {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn type_of<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -
 /// Whether the type at `kind` is called `name`.
 ///
 /// A type made in Python is called by its bare name, one made in C by its full one.
-pub(crate) fn is_called<M: ReadMemory>(
+pub fn is_called<M: ReadMemory>(
     memory: &M,
     layout: &Layout,
     kind: u64,
@@ -44,7 +44,7 @@ pub(crate) fn is_called<M: ReadMemory>(
 }
 
 /// Whether the type of `object`, or one it derives from, is called `name`.
-pub(super) fn is_kind_of<M: ReadMemory>(
+pub fn is_kind_of<M: ReadMemory>(
     memory: &M,
     layout: &Layout,
     object: u64,
@@ -65,16 +65,16 @@ pub(super) fn is_kind_of<M: ReadMemory>(
 
 /// Whether `object` is a string.
 pub(super) fn is_text<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<bool> {
-    Some(flags(memory, layout, object)? & IS_TEXT != 0)
+    Some(type_flags(memory, layout, object)? & IS_TEXT != 0)
 }
 
 /// Whether `object` is an integer.
 pub(super) fn is_number<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<bool> {
-    Some(flags(memory, layout, object)? & IS_NUMBER != 0)
+    Some(type_flags(memory, layout, object)? & IS_NUMBER != 0)
 }
 
 /// `tp_flags` of the type of `object`.
-pub(super) fn flags<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<u64> {
+pub fn type_flags<M: ReadMemory>(memory: &M, layout: &Layout, object: u64) -> Option<u64> {
     let kind = type_of(memory, layout, object)?;
     memory.word(kind.wrapping_add(u64::from(layout.type_flags)))
 }

@@ -35,15 +35,21 @@ pub fn task_of_handle<M: ReadMemory>(memory: &M, layout: &Layout, handle: u64) -
     }
     let callback = memory.word(handle.wrapping_add(u64::from(layout.handle_callback)))?;
     let task = task_of_callback(memory, layout, callback)?;
+    Some(TaskRef { task, name: name_of_task(memory, layout, task)? })
+}
+
+/// What the task at `task` is called.
+///
+/// Context: signal handler.
+pub fn name_of_task<M: ReadMemory>(memory: &M, layout: &Layout, task: u64) -> Option<TaskName> {
     let name = memory.word(task.wrapping_add(u64::from(layout.task_name)))?;
-    let name = if is_text(memory, layout, name)? {
+    Some(if is_text(memory, layout, name)? {
         TaskName::Text(NameBuf::of_text(memory, layout, name)?)
     } else if is_number(memory, layout, name)? {
         TaskName::Number(small_number(memory, layout, name)?)
     } else {
         return None;
-    };
-    Some(TaskRef { task, name })
+    })
 }
 
 /// The task that `callback` makes go on.

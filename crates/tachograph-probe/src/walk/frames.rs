@@ -1,6 +1,6 @@
 //! Follows the chain of frames and decides whether to believe it.
 
-use super::{RawFrame, Walk, WalkState, data_stack, is_plausible};
+use super::{RawFrame, Walk, WalkState, data_stack, frame_objects, is_plausible};
 use crate::code;
 use crate::layout::Layout;
 use crate::memory::ReadMemory;
@@ -9,7 +9,7 @@ use crate::memory::ReadMemory;
 /// whether the chain ends as it must.
 ///
 /// Covers the default recursion limit of 1000; each step costs about 5 ns.
-const EXTRA_HOPS: usize = 1024;
+pub(super) const EXTRA_HOPS: usize = 1024;
 
 /// `owner` of a frame that lies on the data stack.
 const DATA_STACK: u8 = 0;
@@ -35,12 +35,31 @@ pub fn walk<M: ReadMemory>(
     want_boundaries: bool,
     out: &mut [RawFrame],
 ) -> Walk {
+    walk_with_addresses(memory, layout, tstate, want_boundaries, out, &mut [])
+}
+
+/// Like [`walk`], and tells where each frame lies: its address goes to the same
+/// place in `addresses` as its entry in `out`, as far as there is room.
+///
+/// Context: signal handler.
+pub fn walk_with_addresses<M: ReadMemory>(
+    memory: &M,
+    layout: &Layout,
+    tstate: u64,
+    want_boundaries: bool,
+    out: &mut [RawFrame],
+    addresses: &mut [u64],
+) -> Walk {
+    if layout.has_frame_objects() {
+        return frame_objects::walk(memory, layout, tstate, want_boundaries, out, addresses);
+    }
     let mut walker = Walker {
         memory,
         layout,
         tstate,
         want_boundaries,
         out,
+        addresses,
         depth: 0,
         truncated: false,
         python_frames: 0,
@@ -86,6 +105,8 @@ struct Walker<'a, M> {
     tstate: u64,
     want_boundaries: bool,
     out: &'a mut [RawFrame],
+    /// Where the frames lie; may be shorter than `out`.
+    addresses: &'a mut [u64],
     depth: usize,
     truncated: bool,
     python_frames: usize,
@@ -280,6 +301,9 @@ impl<M: ReadMemory> Walker<'_, M> {
         }
         let fingerprint = code::fingerprint(self.memory, self.layout, code)?;
         self.python_frames += 1;
+        if let Some(place) = self.addresses.get_mut(self.depth) {
+            *place = frame;
+        }
         self.push(RawFrame::python(code, offset, fingerprint));
         Some(())
     }

@@ -7,10 +7,11 @@
 
 mod data_stack;
 mod entry;
+mod frame_objects;
 mod frames;
 mod outcome;
 
 use entry::is_plausible;
 pub use entry::{EntryKind, RawFrame};
-pub use frames::walk;
+pub use frames::{walk, walk_with_addresses};
 pub use outcome::{Walk, WalkState};

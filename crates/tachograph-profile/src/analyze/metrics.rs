@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Profile, StringId, Unit};
+use super::is_reading;
+use crate::{Profile, SeriesId, StringId, Unit};
 
 /// All values of one name.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +24,9 @@ pub struct MetricRow {
     pub last: f64,
 }
 
-/// The values of `profile` by name, whoever recorded them, in the order in
-/// which names first had one.
+/// The values of `profile` by name, whichever thread recorded them, in the
+/// order in which names first had one. Readings of the machine are not among
+/// them: see [`series`](super::series).
 ///
 /// ```
 /// use tachograph_profile::{Point, Profile, Series, SeriesId, Time, analyze::metrics};
@@ -46,8 +48,12 @@ pub struct MetricRow {
 pub fn metrics(profile: &Profile) -> Vec<MetricRow> {
     let mut rows: Vec<MetricRow> = Vec::new();
     let mut known: FxHashMap<(StringId, Unit), usize> = FxHashMap::default();
+    let mut readings: FxHashMap<SeriesId, bool> = FxHashMap::default();
     for point in &profile.points {
         let Some(series) = profile.tables.series.get(point.series.index()) else { continue };
+        if *readings.entry(point.series).or_insert_with(|| is_reading(profile, point.series)) {
+            continue;
+        }
         let value = point.value;
         let row = *known.entry((series.name, series.unit)).or_insert_with(|| {
             let (name, unit) = (profile.text(series.name).to_owned(), series.unit);
@@ -74,7 +80,7 @@ pub fn metrics(profile: &Profile) -> Vec<MetricRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Point, Series, SeriesId, SeriesKind, Time, TrackId};
+    use crate::{Point, Series, SeriesKind, Time, TrackId};
 
     #[test]
     fn values_of_one_name_are_one_row_whichever_thread_wrote_them() {

@@ -2,6 +2,7 @@
 
 use super::function_table::FunctionTable;
 use super::functions::{FunctionRow, rows_of};
+use super::heap::memory_inside;
 use super::measure::main_measure;
 use super::span_names::{NameTree, Node};
 use super::span_samples::sampled_inside;
@@ -45,6 +46,13 @@ pub struct SpanRow {
     pub suspended_ns: u64,
     /// CPU time that was sampled inside them.
     pub cpu_ns: u64,
+    /// Bytes that were allocated inside them, on their thread. An estimate from
+    /// samples, like the next two.
+    pub allocated_bytes: u64,
+    /// Those of them that were never freed.
+    pub live_bytes: u64,
+    /// The most that was live in the whole program while one of them was open.
+    pub peak_bytes: u64,
     /// The functions they spent most time in themselves, heaviest first.
     pub functions: Vec<FunctionRow>,
 }
@@ -101,6 +109,7 @@ pub fn spans(profile: &Profile) -> Vec<SpanRow> {
         }
     }
     let inside = sampled_inside(profile, &names, main_measure(profile));
+    let memory = memory_inside(profile, &names);
     let table = FunctionTable::new(profile);
     let order = names.in_order();
     let mut places = vec![0; order.len()];
@@ -124,6 +133,9 @@ pub fn spans(profile: &Profile) -> Vec<SpanRow> {
             parent,
             depth: around.map_or(0, |row| row.depth + 1),
             cpu_ns: inside[node].cpu_ns,
+            allocated_bytes: memory[node].allocated_bytes,
+            live_bytes: memory[node].live_bytes,
+            peak_bytes: memory[node].peak_bytes,
             functions,
             ..sum.into_row()
         };
@@ -186,6 +198,9 @@ impl Sums {
             max_ns: self.lengths.last().copied().unwrap_or(0),
             suspended_ns: self.suspended_ns,
             cpu_ns: 0,
+            allocated_bytes: 0,
+            live_bytes: 0,
+            peak_bytes: 0,
             functions: Vec::new(),
         }
     }

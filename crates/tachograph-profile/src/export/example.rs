@@ -265,6 +265,7 @@ fn meta(mode: Mode, samples: &[Sample], cpu: u64) -> Meta {
                     ..CpuReport::default()
                 },
             }),
+            ..Settings::default()
         },
         roots: Roots {
             working_directory: "/home/ada/job".to_owned(),

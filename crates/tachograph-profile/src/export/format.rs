@@ -116,7 +116,7 @@ pub fn weight(measure: Measure, amount: u64) -> String {
     match measure {
         Measure::WallTime | Measure::CpuTime => duration(amount),
         Measure::Samples => counted(amount, "sample"),
-        Measure::BytesAllocated | Measure::BytesLive => bytes(amount),
+        Measure::BytesAllocated | Measure::BytesLive | Measure::BytesAtPeak => bytes(amount),
         Measure::Allocations => counted(amount, "block"),
     }
 }
@@ -130,6 +130,7 @@ pub fn measure_name(measure: Measure) -> &'static str {
         Measure::Samples => "samples",
         Measure::BytesAllocated => "bytes allocated",
         Measure::BytesLive => "bytes not freed",
+        Measure::BytesAtPeak => "bytes at the peak",
         Measure::Allocations => "blocks allocated",
     }
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::example::training_run;
+use super::example_memory::training_with_memory;
 use super::{Format, Style, export, summary};
 use crate::{Measure, Mode, Profile};
 
@@ -70,6 +71,26 @@ fn the_summary_of_wall_time_is_what_it_was() {
     let profile = training_run(Mode::Wall);
     let style = Style { width: 90, ..Style::default() };
     compare("train.wall.summary.txt", summary(&profile, &style).as_bytes());
+}
+
+#[test]
+fn the_summary_of_memory_is_what_it_was() {
+    let profile = training_with_memory();
+    assert_eq!(profile.check(), Ok(()));
+    for width in [84, 134] {
+        let style = Style { width, ..Style::default() };
+        let name = format!("train.memory.{width}.summary.txt");
+        compare(&name, summary(&profile, &style).as_bytes());
+    }
+}
+
+#[test]
+fn stacks_of_memory_are_what_they_were() {
+    let profile = training_with_memory();
+    let peak = Some(Measure::BytesAtPeak);
+    compare("train.peak.collapsed", &exported(&profile, Format::Collapsed, peak));
+    let live = Some(Measure::BytesLive);
+    compare("train.live.speedscope.json", &exported(&profile, Format::Speedscope, live));
 }
 
 #[test]

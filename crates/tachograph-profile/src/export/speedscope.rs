@@ -40,15 +40,32 @@ pub fn speedscope(profile: &Profile, measure: Measure) -> Vec<u8> {
         if index > 0 {
             profiles.push(b',');
         }
-        write_thread(&mut profiles, &mut frames, *track, weights, measure);
+        let name = track_name(profile, *track);
+        write_thread(&mut profiles, &mut frames, &name, weights, measure);
     }
+    document(profile, &frames, &profiles)
+}
+
+/// `profile` as speedscope reads it, all threads in one profile called `name`.
+///
+/// Memory belongs to no thread, and is seen as one picture.
+#[must_use]
+pub(super) fn speedscope_as_one(profile: &Profile, measure: Measure, name: &str) -> Vec<u8> {
+    let weights: Vec<_> = profile.weights(measure).collect();
+    let mut frames = FrameList::new(profile);
+    let mut profiles = Vec::new();
+    write_thread(&mut profiles, &mut frames, name, &weights, measure);
+    document(profile, &frames, &profiles)
+}
+
+fn document(profile: &Profile, frames: &FrameList<'_>, profiles: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(profiles.len() + frames.json.len() + 256);
     out.extend_from_slice(b"{\"$schema\":");
     write_string(&mut out, SCHEMA);
     out.extend_from_slice(b",\"version\":\"1.0.0\",\"shared\":{\"frames\":[");
     out.extend_from_slice(&frames.json);
     out.extend_from_slice(b"]},\"profiles\":[");
-    out.extend_from_slice(&profiles);
+    out.extend_from_slice(profiles);
     out.extend_from_slice(b"],\"name\":");
     write_string(&mut out, &part_name(&profile.meta));
     out.extend_from_slice(b",\"exporter\":");
@@ -60,12 +77,12 @@ pub fn speedscope(profile: &Profile, measure: Measure) -> Vec<u8> {
 fn write_thread(
     out: &mut Vec<u8>,
     frames: &mut FrameList<'_>,
-    track: TrackId,
+    name: &str,
     weights: &[Weight],
     measure: Measure,
 ) {
     out.extend_from_slice(b"{\"type\":\"sampled\",\"name\":");
-    write_string(out, &track_name(frames.profile, track));
+    write_string(out, name);
     out.extend_from_slice(b",\"unit\":");
     write_string(out, unit(measure));
     out.extend_from_slice(b",\"startValue\":0,\"endValue\":");
@@ -92,7 +109,7 @@ fn write_thread(
 fn unit(measure: Measure) -> &'static str {
     match measure {
         Measure::WallTime | Measure::CpuTime => "nanoseconds",
-        Measure::BytesAllocated | Measure::BytesLive => "bytes",
+        Measure::BytesAllocated | Measure::BytesLive | Measure::BytesAtPeak => "bytes",
         Measure::Samples | Measure::Allocations => "none",
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::heap::HeapSettings;
+
 /// The facts around a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -86,6 +88,24 @@ pub struct Machine {
 pub struct Settings {
     /// The CPU source, if it ran.
     pub cpu: Option<CpuSettings>,
+    /// The heap source, if it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heap: Option<HeapSettings>,
+    /// The machine source, if it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineSettings>,
+}
+
+/// How the process, the machine and its devices were read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineSettings {
+    /// Time between two readings that was asked for.
+    pub interval_ns: u64,
+    /// Energy was measured; otherwise it is modelled.
+    pub energy_measured: bool,
+    /// How energy is known, and if it is modelled why.
+    pub energy_source: String,
 }
 
 /// How CPU samples were taken.

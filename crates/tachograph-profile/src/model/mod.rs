@@ -5,15 +5,18 @@
 
 mod check;
 mod events;
+mod heap;
 mod ids;
 mod interner;
 mod loss;
 mod merge;
 mod meta;
 mod order;
+mod peak;
 mod profile;
 mod stretches;
 mod tables;
+mod totals;
 mod weights;
 mod window;
 mod within;
@@ -22,10 +25,15 @@ pub use events::{
     Allocation, Allocator, Batch, Free, Note, Point, Sample, Span, SpanEnd, ThreadState, Time,
     Value,
 };
+pub use heap::{HeapReport, HeapSettings};
 pub use ids::{FrameId, MappingId, SeriesId, SpanId, StackId, StringId, TrackId};
 pub use interner::Interner;
 pub use loss::Loss;
-pub use meta::{CpuReport, CpuSettings, Machine, Meta, Mode, PythonInfo, Roots, Settings, Trigger};
+pub use meta::{
+    CpuReport, CpuSettings, Machine, MachineSettings, Meta, Mode, PythonInfo, Roots, Settings,
+    Trigger,
+};
+pub use peak::Peak;
 pub use profile::Profile;
 pub use tables::{
     Frame, FrameKind, Mapping, Series, SeriesKind, Source, StackNode, Tables, Track, TrackKind,

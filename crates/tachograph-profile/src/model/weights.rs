@@ -19,6 +19,8 @@ pub enum Measure {
     BytesAllocated,
     /// Bytes allocated and not freed.
     BytesLive,
+    /// Bytes that were live when most were.
+    BytesAtPeak,
     /// Number of blocks allocated.
     Allocations,
 }
@@ -56,11 +58,13 @@ impl Profile {
             };
             (weight > 0).then_some(Weight { stack: s.stack, track: s.track, time: s.time, weight })
         });
+        let peak = if measure == Measure::BytesAtPeak { self.peak().time } else { Time(0) };
         let blocks = self.allocations.iter().filter_map(move |a| {
             let weight = match measure {
                 Measure::BytesAllocated => a.weight_bytes,
                 Measure::BytesLive if a.freed.is_none() => a.weight_bytes,
-                Measure::Allocations if a.size_bytes > 0 => (a.weight_bytes / a.size_bytes).max(1),
+                Measure::BytesAtPeak if a.is_live_at(peak) => a.weight_bytes,
+                Measure::Allocations => a.blocks(),
                 _ => 0,
             };
             (weight > 0).then_some(Weight { stack: a.stack, track: a.track, time: a.time, weight })

@@ -50,7 +50,13 @@ impl Profile {
         if !part.meta.within.is_empty() {
             part.meta.covered_ns = covered_ns(&part.spans, Time(part.meta.duration_ns));
         }
-        part.points.extend(self.points.iter().filter(|point| inside(point.time)));
+        let gauges = self.points.iter().filter(|point| !self.is_total(point.series));
+        part.points.extend(gauges.filter(|point| inside(point.time)));
+        if part.meta.from_ns < part.meta.duration_ns {
+            let stretch = (Time(part.meta.from_ns), Time(part.meta.duration_ns));
+            part.points.extend(self.totals_inside(&[stretch], |_| true));
+            part.points.sort_by_key(|point| (point.time, point.series));
+        }
         part.notes.extend(self.notes.iter().filter(|note| inside(note.time)));
         part
     }

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{Span, Time};
-use super::ids::{SpanId, StringId, TrackId};
+use super::ids::{SeriesId, SpanId, StringId, TrackId};
 use super::profile::Profile;
 use super::stretches::Stretches;
 use super::tables::TrackKind;
@@ -76,7 +76,8 @@ impl Profile {
         let mut by_track: FxHashMap<TrackId, Stretches> = FxHashMap::default();
         let mut any = Stretches::default();
         for span in &part.spans {
-            let end = span.end.unwrap_or(ends.max(span.start));
+            // A span may have ended after the last batch; the recording ends there.
+            let end = span.end.unwrap_or(ends).min(ends).max(span.start);
             by_track.entry(span.track).or_default().add(span.start, end);
             any.add(span.start, end);
         }
@@ -84,7 +85,8 @@ impl Profile {
         part.meta.covered_ns = any.length();
         part.meta.process_cpu_ns = 0;
         if let (Some(first), Some(last)) = (any.stretches.first(), any.stretches.last()) {
-            (part.meta.from_ns, part.meta.duration_ns) = (first.0.0, last.1.0);
+            part.meta.duration_ns = last.1.0.min(ends.0);
+            part.meta.from_ns = first.0.0.min(part.meta.duration_ns);
         }
 
         for sample in &self.samples {
@@ -106,12 +108,19 @@ impl Profile {
             let track = self.tables.series.get(point.series.index()).map(|series| series.track);
             let holds = match track.filter(|track| self.has_spans_of_its_own(*track)) {
                 Some(track) => by_track.get_mut(&track).is_some_and(|f| f.hold(point.time)),
+                None if self.is_total(point.series) => false,
                 None => any.hold(point.time),
             };
             if holds {
                 part.points.push(*point);
             }
         }
+        let shared = |series: SeriesId| {
+            let row = self.tables.series.get(series.index());
+            row.is_none_or(|row| !self.has_spans_of_its_own(row.track))
+        };
+        part.points.extend(self.totals_inside(&any.stretches, shared));
+        part.points.sort_by_key(|point| (point.time, point.series));
         Ok(part)
     }
 
@@ -232,7 +241,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Interner, Point, Sample, Series, SeriesId, SeriesKind, Unit};
+    use crate::model::{Interner, Point, Sample, Series, SeriesKind, Unit};
 
     /// A thread with a sample of weight 1 every 10 ns from 0 on.
     fn sampled(samples: u64) -> Profile {
@@ -354,6 +363,24 @@ mod tests {
 
         let found: Vec<_> = part.points.iter().map(|p| (p.time.0, p.series.0)).collect();
         assert_eq!(found, [(20, 0), (20, 1)]);
+    }
+
+    #[test]
+    fn a_total_of_the_process_grows_by_what_it_grew_in_the_spans() {
+        let mut profile = sampled(5);
+        add(&mut profile, "job", (10, 20), None);
+        add(&mut profile, "job", (30, 35), None);
+        let (name, unit, kind) = (StringId(0), Unit::Joules, SeriesKind::Total);
+        profile.tables.series.push(Series { name, track: TrackId(0), unit, kind });
+        for (time, value) in [(0, 0.0), (40, 80.0)] {
+            profile.points.push(Point { time: Time(time), series: SeriesId(0), value });
+        }
+
+        let part = profile.within("job").unwrap();
+
+        assert_eq!(part.check(), Ok(()));
+        let values: Vec<_> = part.points.iter().map(|point| point.value).collect();
+        assert!((values[values.len() - 1] - values[0] - 30.0).abs() < 1e-9, "{values:?}");
     }
 
     #[test]

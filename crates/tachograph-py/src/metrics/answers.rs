@@ -10,7 +10,7 @@ use crate::errors::guarded;
 use crate::recording::Recording;
 
 /// JSON that was written, for Python.
-pub(super) fn written(json: serde_json::Result<String>) -> PyResult<String> {
+pub(crate) fn written(json: serde_json::Result<String>) -> PyResult<String> {
     json.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

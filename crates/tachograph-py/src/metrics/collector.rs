@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use tachograph_capture::spans::{self, Meter, Name};
-use tachograph_profile::analyze::{RunReport, Timing, Values};
+use tachograph_profile::analyze::{Memory, RunReport, Timing, Values};
 
 use super::answers::written;
 use super::names::Names;
@@ -48,6 +48,8 @@ pub(crate) struct Collector {
     id: u64,
     phases: Names<Timed>,
     numbers: Names<Recorded>,
+    /// Most that torch held on a device, and most that it had set aside.
+    memory: [AtomicU64; 2],
 }
 
 #[pymethods]
@@ -55,7 +57,8 @@ impl Collector {
     #[new]
     fn new() -> Self {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, phases: Names::default(), numbers: Names::default() }
+        let memory = Default::default();
+        Self { id, phases: Names::default(), numbers: Names::default(), memory }
     }
 
     /// Record one value of the metric `name`.
@@ -118,6 +121,13 @@ impl Collector {
         (summary.count(), summary.last() / 1e6)
     }
 
+    /// Peaks of a device's memory, in bytes; the largest count.
+    #[pyo3(name = "_tell_memory")]
+    fn tell_memory(&self, peak_allocated: u64, peak_reserved: u64) {
+        self.memory[0].fetch_max(peak_allocated, Ordering::Relaxed);
+        self.memory[1].fetch_max(peak_reserved, Ordering::Relaxed);
+    }
+
     /// Everything so far, as the JSON of a report.
     #[pyo3(name = "_report")]
     fn report(&self, py: Python<'_>) -> PyResult<String> {
@@ -133,7 +143,10 @@ impl Collector {
                 let values = Values::of(&recorded.values.summary(), not_finite);
                 (values.count + not_finite > 0).then(|| (recorded.name.text().to_owned(), values))
             });
-            RunReport::of(phases.collect(), numbers.collect())
+            let [peak_allocated, peak_reserved] =
+                [0, 1].map(|at: usize| self.memory[at].load(Ordering::Relaxed));
+            let memory = Memory { peak_allocated, peak_reserved };
+            RunReport { memory, ..RunReport::of(phases.collect(), numbers.collect()) }
         });
         written(serde_json::to_string(&report))
     }
@@ -142,6 +155,7 @@ impl Collector {
     #[pyo3(name = "_forget")]
     fn forget(&self) {
         self.phases.all().iter().for_each(|timed| timed.clear());
+        self.memory.iter().for_each(|peak| peak.store(0, Ordering::Relaxed));
         for recorded in self.numbers.all() {
             recorded.values.clear();
             recorded.not_finite.store(0, Ordering::Relaxed);

@@ -12,6 +12,7 @@ mod phase;
 
 pub(crate) use answers::{
     bottleneck_table, comparison_table, find_bottlenecks, run_comparison, run_report_of, run_table,
+    written,
 };
 pub(crate) use collector::Collector;
 pub(crate) use phase::Phase;

@@ -140,6 +140,18 @@ impl Phase {
         self.timed.name.text()
     }
 
+    /// Ends it without its time: the device tells that one, perhaps later. The
+    /// phases around it are told what passed here.
+    fn leave(&self, py: Python<'_>, span: Span, node: &Node, failed: bool) -> u64 {
+        let took_ns = span.end(py, &Ended { failed, ..Ended::default() });
+        self.took_ns.store(took_ns, Ordering::Relaxed);
+        node.end();
+        if let Some(nearest) = node.around().find(|outer| outer.of == self.of) {
+            nearest.within_ns.fetch_add(took_ns, Ordering::Relaxed);
+        }
+        took_ns
+    }
+
     /// Ends it and tells the phases around it.
     fn finish(&self, py: Python<'_>, span: Span, node: &Node, failed: bool) -> u64 {
         let ended = Ended { failed, meter: Some(&self.timed.times), ..Ended::default() };
@@ -199,6 +211,20 @@ impl Phase {
     fn stop(&self, py: Python<'_>) -> PyResult<u64> {
         let Running { span, node, .. } = self.take().ok_or_else(|| self.not_running())?;
         Ok(self.finish(py, span, &node, false))
+    }
+
+    /// Ends an entered or started phase whose time the device tells; returns
+    /// how long it took here, in nanoseconds.
+    #[pyo3(name = "_leave", signature = (failed))]
+    fn leave_to_device(slf: &Bound<'_, Self>, failed: bool) -> PyResult<u64> {
+        let (py, phase) = (slf.py(), slf.get());
+        let Running { span, node, outer } = phase.take().ok_or_else(|| phase.not_running())?;
+        let (in_task, is_block) = (span.is_in_task(), matches!(span, Span::Block(_)));
+        let took_ns = phase.leave(py, span, &node, failed);
+        if is_block {
+            nesting::leave(slf, &node, in_task, outer);
+        }
+        Ok(took_ns)
     }
 
     /// Ends it without counting it.

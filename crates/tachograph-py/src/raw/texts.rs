@@ -32,8 +32,9 @@ static TABLE: Guarded<[Known; SLOTS]> = Guarded::new(UNKNOWN);
 
 thread_local! {
     /// Without a global lock: a table per thread, for immortal strings only,
-    /// which need no reference. Constants of a program are immortal there.
-    static OWN_TABLE: RefCell<[Known; SLOTS]> = const { RefCell::new(UNKNOWN) };
+    /// which need no reference. Constants of a program are immortal there. Boxed:
+    /// what every thread has room for from its beginning is scarce.
+    static OWN_TABLE: RefCell<Box<[Known; SLOTS]>> = RefCell::new(Box::new(UNKNOWN));
 }
 
 /// The key that the Python string `text` stands for.

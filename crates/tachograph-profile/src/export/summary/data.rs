@@ -6,7 +6,7 @@ use super::ink::{Ink, Line, Style, wrap};
 use super::time::elapsed_ns;
 use crate::export::doubts::{losses, sampling, trigger_name};
 use crate::export::format::{count, counted, duration};
-use crate::{CpuSettings, Mode, Profile};
+use crate::{CpuSettings, Mode, Profile, analyze};
 
 /// Column where the text of a titled line begins.
 const TEXT: usize = 10;
@@ -16,6 +16,7 @@ pub(super) fn data_section(profile: &Profile, style: Style) -> Vec<Line> {
     let mut lines = Vec::new();
     let lost = losses(profile);
     let mut phrases = vec![taken(profile)];
+    phrases.extend(heap_taken(profile));
     if !profile.spans.is_empty() {
         phrases.push(counted(profile.spans.len() as u64, "span"));
     }
@@ -30,6 +31,32 @@ pub(super) fn data_section(profile: &Profile, style: Style) -> Vec<Line> {
     lines
 }
 
+/// `ENERGY  38 J modelled from CPU time at …; RAPL is not readable: …`
+pub(super) fn energy_lines(profile: &Profile, style: Style) -> Vec<Line> {
+    let Some(energy) = analyze::energy(profile) else { return Vec::new() };
+    let how = if energy.measured { "measured" } else { "modelled" };
+    let source = if energy.source.is_empty() { how } else { energy.source.as_str() };
+    let mut parts = source.split("; ").map(str::to_owned);
+    let first = parts.next().unwrap_or_default();
+    let mut phrases = vec![format!("{} {first}", joules(energy.joules))];
+    if energy.device_joules > 0.0 {
+        phrases.push(format!("{} of it by devices", joules(energy.device_joules)));
+    }
+    phrases.extend(parts);
+    titled("ENERGY", Ink::Plain, &phrases, style)
+}
+
+/// Joules with the digits that matter.
+fn joules(joules: f64) -> String {
+    match joules {
+        at if at >= 1e6 => format!("{:.2} MJ", at / 1e6),
+        at if at >= 1e4 => format!("{:.1} kJ", at / 1e3),
+        at if at >= 10.0 => format!("{at:.0} J"),
+        at if at >= 1.0 => format!("{at:.1} J"),
+        at => format!("{:.0} mJ", at * 1e3),
+    }
+}
+
 /// Why there are no samples, and what to do about it.
 pub(super) fn empty_section(profile: &Profile, style: Style) -> Vec<Line> {
     let mut phrases = Vec::new();
@@ -37,6 +64,7 @@ pub(super) fn empty_section(profile: &Profile, style: Style) -> Vec<Line> {
         None => phrases.push("no samples: CPU sampling was off".to_owned()),
         Some(cpu) => phrases.extend(no_samples(profile, cpu)),
     }
+    phrases.extend(heap_taken(profile));
     phrases.extend(losses(profile));
     let mut lines = titled("DATA", Ink::Doubt, &phrases, style);
     lines.extend(notes(profile, style));
@@ -96,6 +124,30 @@ fn taken(profile: &Profile) -> String {
     }
     text.push_str(&cost(profile, cpu));
     text
+}
+
+/// `1,204 blocks sampled every 512 KB`, when memory was.
+fn heap_taken(profile: &Profile) -> Option<String> {
+    let heap = profile.meta.settings.heap.as_ref()?;
+    let mut text = format!(
+        "{} sampled, one every {}",
+        counted(profile.allocations.len() as u64, "block"),
+        binary_bytes(heap.rate_bytes)
+    );
+    let effective = heap.report.effective_rate_bytes;
+    if effective > heap.rate_bytes + heap.rate_bytes / 10 {
+        let effective = binary_bytes(effective);
+        text.push_str(&format!(" (in effect {effective}: the table of live blocks was full)"));
+    }
+    if !heap.python_objects {
+        text.push_str(" (Python objects by their arenas)");
+    }
+    Some(text)
+}
+
+/// A rate as people give it: `512 KB` means 512 times 1024 bytes.
+fn binary_bytes(size: u64) -> String {
+    format!("{} KB", count(size.div_ceil(1024)))
 }
 
 /// What sampling cost: a share of the program's CPU time or, when it used

@@ -6,12 +6,24 @@
 
 mod data;
 mod ink;
+mod line_listing;
+mod memory;
+mod memory_use;
+mod monitor;
 mod report;
 mod runs;
 mod spans;
+mod streams;
 mod tables;
 mod time;
 
 pub use ink::Style;
-pub use report::summary;
+pub use line_listing::{ListedFunction, ListedLine, line_listing};
+pub use memory_use::{MemoryUse, memory_table};
+pub use monitor::{
+    MonitorDevice, MonitorMemory, MonitorReport, MonitorSite, MonitorSystem, MonitorTiming,
+    MonitorValidation, monitor_table,
+};
+pub use report::{summary, summary_of_run};
 pub use runs::{bottleneck_table, comparison_table, run_table};
+pub use streams::stream_table;

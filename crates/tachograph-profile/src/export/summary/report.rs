@@ -1,12 +1,13 @@
 //! The whole report, put together from its sections.
 
-use super::data::{data_section, empty_section};
+use super::data::{data_section, empty_section, energy_lines};
 use super::ink::{Ink, Line, Style};
+use super::memory::memory_table;
 use super::spans::spans_table;
 use super::tables::code_section;
 use super::time::{elapsed_ns, is_wall, main_thread, main_thread_section, threads_section};
-use crate::analyze::{ThreadRow, main_measure, threads};
-use crate::export::format::{duration, program_name};
+use crate::analyze::{ThreadRow, main_measure, peak_memory, threads};
+use crate::export::format::{bytes, duration, program_name};
 use crate::{Measure, Profile};
 
 /// Where the time of `profile` went, for a terminal.
@@ -21,11 +22,19 @@ use crate::{Measure, Profile};
 /// ```
 #[must_use]
 pub fn summary(profile: &Profile, style: &Style) -> String {
+    summary_of_run(profile, style, &[])
+}
+
+/// The same for a program that has just ended; `facts` about that, such as
+/// `exit 0`, stand behind its name.
+#[must_use]
+pub fn summary_of_run(profile: &Profile, style: &Style, facts: &[String]) -> String {
     let style = *style;
     let rows = threads(profile);
-    let mut sections = vec![vec![heading(profile, &rows)]];
+    let mut sections = vec![vec![heading(profile, &rows, facts)]];
     if profile.samples.is_empty() {
         sections.push(spans_table(profile, style.columns() - 2, style));
+        sections.push(memory_table(profile, style.columns() - 2));
         sections.push(empty_section(profile, style));
     } else {
         let main = main_thread(profile, &rows);
@@ -35,6 +44,11 @@ pub fn summary(profile: &Profile, style: &Style) -> String {
         sections.push(threads_section(profile, &rows, style));
         sections.push(code_section(profile, code_measure(profile, main), style));
         sections.push(data_section(profile, style));
+    }
+    if let Some(data) = sections.last_mut() {
+        let mut energy = energy_lines(profile, style);
+        energy.append(data);
+        *data = energy;
     }
     let sections = sections.into_iter().filter(|lines| !lines.is_empty());
     let texts: Vec<_> = sections
@@ -46,8 +60,8 @@ pub fn summary(profile: &Profile, style: &Style) -> String {
     texts.join("\n\n")
 }
 
-/// `tachograph · train.py · 12.4 s · 18.1 s CPU (1.46 cores)`
-fn heading(profile: &Profile, rows: &[ThreadRow]) -> Line {
+/// `tachograph · train.py · exit 0 · 12.4 s · 18.1 s CPU (1.46 cores) · peak 412 MB`
+fn heading(profile: &Profile, rows: &[ThreadRow], of_the_run: &[String]) -> Line {
     let elapsed = elapsed_ns(profile);
     let sampled: u64 = rows.iter().map(|row| row.cpu_ns).sum();
     let cpu = if profile.meta.process_cpu_ns > 0 { profile.meta.process_cpu_ns } else { sampled };
@@ -55,11 +69,17 @@ fn heading(profile: &Profile, rows: &[ThreadRow]) -> Line {
     if elapsed > 0 {
         facts.push_str(&format!(" ({:.2} cores)", cpu as f64 / elapsed as f64));
     }
+    if let Some(peak) = peak_memory(profile) {
+        facts.push_str(&format!(" · peak {}", bytes(peak)));
+    }
     let mut line = Line::default()
         .put(Ink::Faint, "tachograph · ")
         .put(Ink::Strong, program_name(&profile.meta));
     for name in &profile.meta.within {
         line = line.put(Ink::Plain, " · within ").put(Ink::Strong, name);
+    }
+    for fact in of_the_run {
+        line = line.put(Ink::Plain, format!(" · {fact}"));
     }
     line.put(Ink::Plain, facts)
 }
@@ -87,7 +107,7 @@ mod tests {
             meta: Meta {
                 duration_ns,
                 process_cpu_ns: 400_000,
-                settings: Settings { cpu: Some(cpu) },
+                settings: Settings { cpu: Some(cpu), ..Settings::default() },
                 ..Meta::default()
             },
             ..Profile::default()
@@ -151,6 +171,29 @@ mod tests {
         let first = text.lines().next().unwrap_or_default();
         assert!(first.contains("train.py · within forward · 1.20 s · "), "{text}");
         assert!(!text.contains("recording.within"), "{text}");
+    }
+
+    #[test]
+    fn threads_of_several_processes_are_told_apart() {
+        let mut child = training_run(Mode::Cpu);
+        child.meta.pid += 1;
+        for track in &mut child.tables.tracks {
+            track.os_id += 1;
+        }
+
+        let text = summary(&Profile::merge(&[training_run(Mode::Cpu), child]), &Style::default());
+
+        assert!(text.contains(" 4242 MainThread"), "{text}");
+        assert!(text.contains(" 4243 MainThread"), "{text}");
+    }
+
+    #[test]
+    fn how_a_run_ended_stands_behind_its_name() {
+        let facts = ["exit 3".to_owned()];
+
+        let text = summary_of_run(&training_run(Mode::Cpu), &Style::default(), &facts);
+
+        assert!(text.starts_with("tachograph · train.py · exit 3 · 1.93 s · "), "{text}");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use super::ink::{Ink, Line, Style, text_width};
 use crate::Profile;
 use crate::analyze::{SpanRow, spans};
-use crate::export::format::{count, short_duration};
+use crate::export::format::{bytes, count, short_duration};
 
 /// Rows of the tree; the rest is one line.
 const MOST_ROWS: usize = 10;
 /// Columns of the count, of each time, and the shortest a name is cut to.
 const COUNT: usize = 8;
 const TIME: usize = 8;
+const MEMORY: usize = 11;
 const SHORTEST_NAME: usize = 10;
 
 /// The spans with most time and those around them, in `columns`; nothing when
@@ -21,10 +22,13 @@ pub(super) fn spans_table(profile: &Profile, columns: usize, style: Style) -> Ve
     }
     let shown = heaviest(&rows);
     let labels = labels(&rows, &shown, style);
-    // The CPU time is the first to go when room is short.
-    let has_cpu = !profile.samples.is_empty() && columns >= SHORTEST_NAME + COUNT + 4 * TIME + 2;
-    let times = if has_cpu { 4 } else { 3 };
-    let room = columns.saturating_sub(COUNT + times * TIME + 2).max(SHORTEST_NAME);
+    // The CPU time is the first to go when room is short, then the memory.
+    let fits = |more: usize| columns >= SHORTEST_NAME + COUNT + 3 * TIME + more + 2;
+    let has_memory = !profile.allocations.is_empty() && fits(MEMORY);
+    let memory = if has_memory { MEMORY } else { 0 };
+    let has_cpu = !profile.samples.is_empty() && fits(memory + TIME);
+    let times = COUNT + if has_cpu { 4 } else { 3 } * TIME + memory;
+    let room = columns.saturating_sub(times + 2).max(SHORTEST_NAME);
     let name = labels.iter().map(|label| text_width(label)).max().unwrap_or(0).min(room);
     let name = name.max(SHORTEST_NAME);
 
@@ -37,6 +41,9 @@ pub(super) fn spans_table(profile: &Profile, columns: usize, style: Style) -> Ve
     if has_cpu {
         title = title.right(Ink::Faint, "CPU", TIME);
     }
+    if has_memory {
+        title = title.right(Ink::Faint, "peak heap", MEMORY);
+    }
     let mut lines = vec![title];
     for (label, row) in labels.iter().zip(shown.iter().map(|row| &rows[*row])) {
         let mut line = Line::indented(2)
@@ -47,6 +54,9 @@ pub(super) fn spans_table(profile: &Profile, columns: usize, style: Style) -> Ve
             .right(Ink::Plain, &short_duration(row.p95_ns), TIME);
         if has_cpu {
             line = line.right(Ink::Plain, &short_duration(row.cpu_ns), TIME);
+        }
+        if has_memory {
+            line = line.right(Ink::Plain, &bytes(row.peak_bytes), MEMORY);
         }
         if row.failed > 0 {
             let text = format!("  {} failed", count(row.failed));

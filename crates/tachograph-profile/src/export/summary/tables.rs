@@ -1,6 +1,7 @@
 //! The functions and lines where the weight fell.
 
 use super::ink::{Ink, Line, Style, cut_end, cut_start, side_by_side, text_width};
+use super::memory::memory_table;
 use super::spans::spans_table;
 use crate::analyze::{FunctionRow, LineRow, functions, lines, place_name};
 use crate::export::format::{short_duration, short_percent, weight};
@@ -25,16 +26,22 @@ pub(super) fn code_section(profile: &Profile, measure: Measure, style: Style) ->
         let left = (columns - 3) / 2;
         let right = columns - 3 - left;
         let spans = spans_table(profile, right - 2, style);
+        let memory = memory_table(profile, right - 2);
         if spans.is_empty() {
-            return side_by_side(table.functions(left), table.lines(right), left + 5);
+            let code = side_by_side(table.functions(left), table.lines(right), left + 5);
+            return below(vec![code, memory_table(profile, columns)]);
         }
         let beside = side_by_side(table.functions(left), spans, left + 5);
-        return below(vec![beside, table.lines(columns)]);
+        if memory.is_empty() {
+            return below(vec![beside, table.lines(columns)]);
+        }
+        return below(vec![beside, side_by_side(table.lines(left), memory, left + 5)]);
     }
     below(vec![
         table.functions(columns),
         spans_table(profile, columns, style),
         table.lines(columns),
+        memory_table(profile, columns),
     ])
 }
 

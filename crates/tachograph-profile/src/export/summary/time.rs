@@ -4,7 +4,7 @@ use super::ink::{Ink, Line, Style, bar, cut_start, text_width};
 use super::tables::short_name;
 use crate::analyze::{ThreadRow, WaitingAt, gil_holder, place_name};
 use crate::export::format::{share, short_duration, short_percent};
-use crate::{FrameKind, Mode, Profile, TrackId};
+use crate::{FrameKind, Mode, Profile, TrackId, TrackKind};
 
 /// Threads that are listed; the rest is one line.
 const MOST_THREADS: usize = 8;
@@ -93,7 +93,8 @@ pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Styl
         return Vec::new();
     }
     let (shown, rest) = seen.split_at(seen.len().min(MOST_THREADS));
-    let name = shown.iter().map(|row| row.name.chars().count()).max();
+    let names: Vec<_> = shown.iter().map(|row| thread_name(profile, row)).collect();
+    let name = names.iter().map(|name| name.chars().count()).max();
     let name = name.unwrap_or(0).clamp(12, 28);
     let wall = is_wall(profile);
     let heading = Line::indented(2).left(Ink::Strong, "THREADS", name + 2);
@@ -107,8 +108,8 @@ pub(super) fn threads_section(profile: &Profile, rows: &[ThreadRow], style: Styl
         heading.put(Ink::Faint, "share of CPU time")
     }];
     let cpu: u64 = rows.iter().map(|row| row.cpu_ns).sum();
-    for row in shown {
-        let line = Line::indented(3).left(Ink::Plain, &row.name, name + 1);
+    for (row, text) in shown.iter().zip(&names) {
+        let line = Line::indented(3).left(Ink::Plain, text, name + 1);
         lines.push(if wall {
             wall_row(profile, row, line, style)
         } else {
@@ -136,6 +137,18 @@ fn wall_row(profile: &Profile, row: &ThreadRow, line: Line, style: Style) -> Lin
             line.put(Ink::Faint, format!("   {}", mostly(profile, at, room)))
         }
         None => line,
+    }
+}
+
+/// The name of a thread; with that of its process where there are several,
+/// because each has a main thread.
+fn thread_name(profile: &Profile, row: &ThreadRow) -> String {
+    let tracks = &profile.tables.tracks;
+    let processes = tracks.iter().filter(|track| track.kind == TrackKind::Process).count();
+    let process = tracks.get(row.track.index()).and_then(|track| track.parent);
+    match process.and_then(|process| tracks.get(process.index())) {
+        Some(process) if processes > 1 => format!("{} {}", process.os_id, row.name),
+        _ => row.name.clone(),
     }
 }
 

@@ -143,7 +143,7 @@ fn write_legend(out: &mut String) {
 fn unit(measure: Measure) -> &'static str {
     match measure {
         Measure::WallTime | Measure::CpuTime => "ns",
-        Measure::BytesAllocated | Measure::BytesLive => "B",
+        Measure::BytesAllocated | Measure::BytesLive | Measure::BytesAtPeak => "B",
         Measure::Samples | Measure::Allocations => "",
     }
 }

@@ -163,7 +163,7 @@ fn data_section(report: &RunReport, style: Style) -> Vec<Line> {
             bytes(memory.peak_reserved)
         ));
     } else {
-        phrases.push("device memory is not measured".to_owned());
+        phrases.push("no device memory was seen".to_owned());
     }
     for (name, values) in report.metrics.iter().filter(|(_, values)| values.not_finite > 0) {
         let many = counted(values.not_finite, "value");

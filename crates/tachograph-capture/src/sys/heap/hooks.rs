@@ -1,0 +1,417 @@
+//! What is called in place of the allocator's functions.
+//!
+//! Each one counts, and on the way out jumps to the real function; what happens
+//! when a count runs out is in functions of its own, so that the fast path stays
+//! a few instructions. All of them lie in one section, by which our own frames
+//! are told from the caller's.
+
+use std::ffi::{c_int, c_void};
+
+use tachograph_profile::Allocator;
+
+use super::local::{Local, Verdict, local};
+use super::sample::{self, errno, set_errno};
+use super::{block, control, mappings, store};
+use crate::sys::linker::{self, Hook};
+
+/// The functions that are really called.
+pub(super) mod real {
+    use std::ffi::{c_int, c_void};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    macro_rules! real {
+        ($($place:ident $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {$(
+            pub(in super::super) static $place: AtomicUsize = AtomicUsize::new(0);
+
+            /// Context: allocator hook.
+            #[inline(always)]
+            pub(in super::super) fn $name($($argument: $kind),*) -> $answer {
+                let address = $place.load(Ordering::Relaxed);
+                // SAFETY: a hook is reached only through a slot, and no slot is written
+                // before the address of the real function, which has this signature.
+                let function = unsafe {
+                    std::mem::transmute::<usize, unsafe extern "C" fn($($kind),*) -> $answer>(address)
+                };
+                // SAFETY: the arguments are those that the program, or we, gave for it.
+                unsafe { function($($argument),*) }
+            }
+        )*};
+    }
+
+    real! {
+        MALLOC malloc(size: usize) -> *mut c_void;
+        CALLOC calloc(count: usize, size: usize) -> *mut c_void;
+        REALLOC realloc(block: *mut c_void, size: usize) -> *mut c_void;
+        FREE free(block: *mut c_void) -> ();
+        MEMALIGN memalign(align: usize, size: usize) -> *mut c_void;
+        POSIX_MEMALIGN posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int;
+        ALIGNED_ALLOC aligned_alloc(align: usize, size: usize) -> *mut c_void;
+        VALLOC valloc(size: usize) -> *mut c_void;
+        PVALLOC pvalloc(size: usize) -> *mut c_void;
+        USABLE_SIZE usable_size(block: *mut c_void) -> usize;
+        MMAP mmap(hint: *mut c_void, length: usize, protection: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+        MUNMAP munmap(block: *mut c_void, length: usize) -> c_int;
+        PTHREAD_CREATE pthread_create(thread: *mut c_void, attributes: *const c_void, function: usize, argument: usize) -> c_int;
+        MREMAP mremap(block: *mut c_void, old: usize, new: usize, flags: c_int, place: *mut c_void) -> *mut c_void;
+    }
+
+    pub(in super::super) static REALLOCARRAY: AtomicUsize = AtomicUsize::new(0);
+    pub(in super::super) static FREE_SIZED: AtomicUsize = AtomicUsize::new(0);
+    pub(in super::super) static FREE_ALIGNED_SIZED: AtomicUsize = AtomicUsize::new(0);
+    #[cfg(target_arch = "x86_64")]
+    pub(in super::super) static DLSYM: AtomicUsize = AtomicUsize::new(0);
+}
+
+/// Functions that hooks need and that are never hooked themselves, so nothing may be
+/// hooked without them.
+static NEEDED: [Hook; 1] =
+    [Hook::new(c"malloc_usable_size", usable_size as *const (), &real::USABLE_SIZE)];
+
+static HOOKS: &[Hook] = &[
+    Hook::new(c"malloc", malloc as *const (), &real::MALLOC),
+    Hook::new(c"calloc", calloc as *const (), &real::CALLOC),
+    Hook::new(c"realloc", realloc as *const (), &real::REALLOC),
+    Hook::new(c"reallocarray", reallocarray as *const (), &real::REALLOCARRAY),
+    Hook::new(c"free", free as *const (), &real::FREE),
+    Hook::new(c"cfree", free as *const (), &real::FREE),
+    Hook::new(c"free_sized", free_sized as *const (), &real::FREE_SIZED),
+    Hook::new(c"free_aligned_sized", free_aligned_sized as *const (), &real::FREE_ALIGNED_SIZED),
+    Hook::new(c"memalign", memalign as *const (), &real::MEMALIGN),
+    Hook::new(c"posix_memalign", posix_memalign as *const (), &real::POSIX_MEMALIGN),
+    Hook::new(c"aligned_alloc", aligned_alloc as *const (), &real::ALIGNED_ALLOC),
+    Hook::new(c"valloc", valloc as *const (), &real::VALLOC),
+    Hook::new(c"pvalloc", pvalloc as *const (), &real::PVALLOC),
+    Hook::new(c"mmap", mappings::mmap as *const (), &real::MMAP),
+    Hook::new(c"mmap64", mappings::mmap as *const (), &real::MMAP),
+    Hook::new(c"munmap", mappings::munmap as *const (), &real::MUNMAP),
+    Hook::new(c"mremap", mappings::mremap as *const (), &real::MREMAP),
+    #[cfg(target_arch = "x86_64")]
+    Hook::new(
+        c"pthread_create",
+        super::threads::pthread_create as *const (),
+        &real::PTHREAD_CREATE,
+    ),
+    #[cfg(target_arch = "x86_64")]
+    Hook::new(c"dlsym", on_dlsym as *const (), &real::DLSYM),
+];
+
+/// Makes the hooks known to the scanner. Where one of the functions that every
+/// sample needs is missing, nothing is hooked.
+pub(super) fn register() -> bool {
+    resolve();
+    let needed = [&real::MALLOC, &real::FREE, &real::MEMALIGN, &real::REALLOC, &real::CALLOC];
+    let has = |place: &std::sync::atomic::AtomicUsize| {
+        place.load(std::sync::atomic::Ordering::Acquire) != 0
+    };
+    needed.into_iter().all(has) && has(&real::USABLE_SIZE) && linker::register(HOOKS)
+}
+
+/// Finds the real functions that are not known yet. Allocates nothing.
+pub(super) fn resolve() {
+    linker::resolve(&NEEDED);
+    linker::resolve(HOOKS);
+}
+
+/// Never put in a slot.
+extern "C" fn usable_size(block: *mut c_void) -> usize {
+    real::usable_size(block)
+}
+
+/// A Python object on its way to `malloc`: 10 bits of size, 1 of domain, the weight.
+pub(super) struct Carried {
+    pub(super) size: usize,
+    pub(super) allocator: Allocator,
+    pub(super) weight: u64,
+}
+
+impl Carried {
+    /// Asks whether a request comes to our hook for objects.
+    pub(super) const PROBE_OBJECTS: u64 = 2;
+
+    /// Asks whether a request of `size` bytes comes to `malloc`. Smaller ones on the
+    /// way are what a tracing allocator notes for itself.
+    pub(super) const fn probe_malloc(size: usize) -> u64 {
+        (size as u64) << 8 | 4
+    }
+
+    /// Whether `word`, which is not 0, is meant for a block of `size` bytes in `malloc`.
+    fn is_for(word: u64, size: usize) -> bool {
+        word & 1 == 1 || word & 4 == 4 && size as u64 >= word >> 8
+    }
+
+    /// As one word that is not 0.
+    pub(super) fn pack(&self) -> u64 {
+        let domain = u64::from(self.allocator == Allocator::PyMem);
+        self.weight << 12 | domain << 11 | (self.size as u64 & 0x3ff) << 1 | 1
+    }
+
+    fn unpack(word: u64) -> Option<Self> {
+        let allocator = if word >> 11 & 1 == 1 { Allocator::PyMem } else { Allocator::PyObject };
+        let size = (word >> 1 & 0x3ff) as usize;
+        (word & 1 == 1).then_some(Self { size, allocator, weight: word >> 12 })
+    }
+}
+
+/// What is to be kept of a block of `size` bytes for which the count ran out.
+fn due(local: &Local, size: usize) -> Option<Carried> {
+    if local.want.get() != 0 {
+        // A probe that waits further up is left there.
+        let is_here = Carried::is_for(local.want.get(), size);
+        return is_here.then(|| Carried::unpack(local.take_carried())).flatten();
+    }
+    match local.decide(size) {
+        Verdict::Pass => None,
+        Verdict::Take(weight) => Some(Carried { size, allocator: Allocator::Malloc, weight }),
+    }
+}
+
+/// Makes a block with `make` and keeps it.
+fn sampled(
+    local: &Local,
+    due: &Carried,
+    make: impl FnOnce() -> (*mut c_void, bool),
+) -> *mut c_void {
+    let before = errno();
+    local.parked(|| {
+        let (block, is_pooled) = make();
+        if !block.is_null() {
+            sample::keep(block, due.size, due.weight, due.allocator, is_pooled);
+            set_errno(before);
+        }
+        block
+    })
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn malloc(size: usize) -> *mut c_void {
+    if local().count_down(size) {
+        return malloc_counted_out(size);
+    }
+    real::malloc(size)
+}
+
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn malloc_counted_out(size: usize) -> *mut c_void {
+    let local = local();
+    match due(local, size) {
+        None => real::malloc(size),
+        Some(due) => {
+            let block = sampled(local, &due, || block::marked(size, 16));
+            if block.is_null() { real::malloc(size) } else { block }
+        }
+    }
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    let Some(whole) = count.checked_mul(size) else { return real::calloc(count, size) };
+    if local().count_down(whole) {
+        return calloc_counted_out(count, size, whole);
+    }
+    real::calloc(count, size)
+}
+
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn calloc_counted_out(count: usize, size: usize, whole: usize) -> *mut c_void {
+    let local = local();
+    match due(local, whole) {
+        None => real::calloc(count, size),
+        Some(due) => {
+            let block = sampled(local, &due, || block::marked_zeros(whole));
+            if block.is_null() { real::calloc(count, size) } else { block }
+        }
+    }
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    let is_due = local().count_down(size);
+    if is_due || block::is_marked(block) {
+        return realloc_marked(block, size, is_due);
+    }
+    real::realloc(block, size)
+}
+
+/// A block that may be sampled gets another size, or one for which the count ran
+/// out: the old block ends, and the new one is drawn afresh.
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn realloc_marked(old: *mut c_void, size: usize, is_due: bool) -> *mut c_void {
+    let local = local();
+    if old.is_null() {
+        return if is_due { malloc_counted_out(size) } else { real::malloc(size) };
+    }
+    let before = errno();
+    let due = if is_due { due(local, size) } else { None };
+    let is_sampled = control::is_tracking() && !local.is_busy() && store::may_hold(old as u64);
+    let removed = is_sampled.then(|| local.parked(|| store::remove(old as u64))).flatten();
+    set_errno(before);
+    let block = real::realloc(old, size);
+    if block.is_null() {
+        if let Some(removed) = removed.filter(|_| size != 0) {
+            let failed = errno();
+            local.parked(|| store::put_back(old as u64, removed));
+            set_errno(failed);
+        }
+        return block;
+    }
+    let Some(due) = due.filter(|_| size != 0) else { return block };
+    let kept = sampled(local, &due, || {
+        if block::is_marked(block) { (block, false) } else { block::moved(block, size) }
+    });
+    if kept.is_null() { block } else { kept }
+}
+
+#[unsafe(link_section = "tacho_heap")]
+extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        Some(whole) => realloc(block, whole),
+        None => {
+            set_errno(libc::ENOMEM);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn free(block: *mut c_void) {
+    if block::is_marked(block) {
+        return free_marked(block);
+    }
+    real::free(block);
+}
+
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn free_marked(block: *mut c_void) {
+    if block.is_null() {
+        return;
+    }
+    let local = local();
+    if !control::is_tracking() || local.is_busy() || !store::may_hold(block as u64) {
+        return real::free(block);
+    }
+    let before = errno();
+    local.parked(|| match store::remove(block as u64) {
+        Some(removed) => block::release(block, removed.is_pooled),
+        None => real::free(block),
+    });
+    set_errno(before);
+}
+
+#[unsafe(link_section = "tacho_heap")]
+extern "C" fn free_sized(block: *mut c_void, _size: usize) {
+    free(block);
+}
+
+#[unsafe(link_section = "tacho_heap")]
+extern "C" fn free_aligned_sized(block: *mut c_void, _align: usize, _size: usize) {
+    free(block);
+}
+
+/// A block of `size` bytes at a multiple of `align` for which the count ran out;
+/// null when it is not sampled, or there is none.
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn aligned_counted_out(align: usize, size: usize) -> *mut c_void {
+    let local = local();
+    if !align.is_power_of_two() {
+        return std::ptr::null_mut();
+    }
+    due(local, size)
+        .map_or(std::ptr::null_mut(), |due| sampled(local, &due, || block::marked(size, align)))
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
+    if local().count_down(size) {
+        let block = aligned_counted_out(align, size);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    real::memalign(align, size)
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
+    if local().count_down(size) {
+        let block = aligned_counted_out(align, size);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    real::aligned_alloc(align, size)
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    if local().count_down(size) && align.is_multiple_of(size_of::<usize>()) {
+        let block = aligned_counted_out(align, size);
+        if !block.is_null() {
+            // SAFETY: the caller gives a place for the answer.
+            unsafe { out.write(block) };
+            return 0;
+        }
+    }
+    real::posix_memalign(out, align, size)
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn valloc(size: usize) -> *mut c_void {
+    if local().count_down(size) {
+        let block = aligned_counted_out(4096, size);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    real::valloc(size)
+}
+
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn pvalloc(size: usize) -> *mut c_void {
+    if local().count_down(size) {
+        let block = aligned_counted_out(4096, size.next_multiple_of(4096));
+        if !block.is_null() {
+            return block;
+        }
+    }
+    real::pvalloc(size)
+}
+
+/// In place of `dlsym`: a library that is about to be used may be new. Goes on
+/// by a jump, so the real function still sees who called.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn on_dlsym() {
+    std::arch::naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "call {look}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "jmp qword ptr [rip + {real}]",
+        look = sym look_for_new_libraries,
+        real = sym real::DLSYM,
+    );
+}
+
+#[cfg(target_arch = "x86_64")]
+extern "C" fn look_for_new_libraries() {
+    let local = local();
+    if !control::is_sampling() || local.is_busy() {
+        return;
+    }
+    let before = errno();
+    local.parked(linker::try_rescan_if_changed);
+    set_errno(before);
+}

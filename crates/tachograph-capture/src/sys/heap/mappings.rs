@@ -1,0 +1,151 @@
+//! Anonymous mappings that were sampled: a part of one can be unmapped, so they
+//! are found by any address in them.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tachograph_profile::Allocator;
+
+use super::hooks::real;
+use super::local::{Verdict, local};
+use super::sample::{self, errno, set_errno};
+use super::{control, store};
+
+/// Sampled mappings that are known at once; more are not sampled, and counted.
+const ROOM: usize = 8192;
+
+/// First address and length of each; 0 where there is none.
+static STARTS: [AtomicU64; ROOM] = [const { AtomicU64::new(0) }; ROOM];
+static LENGTHS: [AtomicU64; ROOM] = [const { AtomicU64::new(0) }; ROOM];
+/// No mapping is at or beyond this place.
+static HIGH: AtomicUsize = AtomicUsize::new(0);
+
+/// Remembers a mapping; false when there is no room.
+///
+/// Context: allocator hook.
+pub(super) fn add(start: u64, length: u64) -> bool {
+    for (at, place) in STARTS.iter().enumerate() {
+        if place.load(Ordering::Relaxed) == 0
+            && place.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        {
+            if let Some(place) = LENGTHS.get(at) {
+                place.store(length, Ordering::Release);
+            }
+            HIGH.fetch_max(at + 1, Ordering::AcqRel);
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes `from..from + length` out of every sampled mapping.
+///
+/// Context: allocator hook, parked.
+fn cut(from: u64, length: u64) {
+    let to = from.saturating_add(length.next_multiple_of(4096));
+    let places = STARTS.iter().zip(&LENGTHS).take(HIGH.load(Ordering::Acquire));
+    for (place, size) in places {
+        let start = place.load(Ordering::Acquire);
+        let end = start.saturating_add(size.load(Ordering::Acquire));
+        if start == 0 || start >= to || end <= from {
+            continue;
+        }
+        if place.compare_exchange(start, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            continue;
+        }
+        let Some(removed) = store::remove(start) else { continue };
+        for (start, end) in [(start, from), (to, end)] {
+            if start < end && add(start, end - start) {
+                store::again(removed, start, end - start);
+            }
+        }
+    }
+}
+
+fn has_any() -> bool {
+    HIGH.load(Ordering::Relaxed) != 0 && control::is_tracking()
+}
+
+/// Samples the mapping that was just made, if it is due.
+///
+/// Context: allocator hook.
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+fn made(block: *mut c_void, length: usize) {
+    let local = local();
+    if block == libc::MAP_FAILED || !local.count_down(length) || local.want.get() != 0 {
+        return;
+    }
+    if let Verdict::Take(weight) = local.decide(length) {
+        let errno = errno();
+        local.parked(|| sample::keep(block, length, weight, Allocator::Mmap, false));
+        set_errno(errno);
+    }
+}
+
+/// In place of `mmap` and `mmap64`.
+///
+/// Context: allocator hook.
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn mmap(
+    hint: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let local = local();
+    if flags & libc::MAP_FIXED != 0 && has_any() && !local.is_busy() {
+        let errno = errno();
+        local.parked(|| cut(hint as u64, length as u64));
+        set_errno(errno);
+    }
+    let block = real::mmap(hint, length, protection, flags, file, offset);
+    // Room that is only reserved holds nothing.
+    if flags & libc::MAP_ANONYMOUS != 0 && protection & libc::PROT_WRITE != 0 {
+        made(block, length);
+    }
+    block
+}
+
+/// In place of `munmap`.
+///
+/// Context: allocator hook.
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn munmap(block: *mut c_void, length: usize) -> c_int {
+    let local = local();
+    if has_any() && !local.is_busy() {
+        let errno = errno();
+        local.parked(|| cut(block as u64, length as u64));
+        set_errno(errno);
+    }
+    real::munmap(block, length)
+}
+
+/// In place of `mremap`. The last argument is there only with some flags; where
+/// it is not, whatever the register held is passed on.
+///
+/// Context: allocator hook.
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn mremap(
+    block: *mut c_void,
+    old: usize,
+    new: usize,
+    flags: c_int,
+    place: *mut c_void,
+) -> *mut c_void {
+    let local = local();
+    let start = block as u64;
+    let was_sampled = has_any() && !local.is_busy() && store::may_hold(start);
+    if was_sampled {
+        let errno = errno();
+        local.parked(|| cut(start, old as u64));
+        set_errno(errno);
+    }
+    let moved = real::mremap(block, old, new, flags, place);
+    if was_sampled && moved != libc::MAP_FAILED {
+        made(moved, new);
+    }
+    moved
+}

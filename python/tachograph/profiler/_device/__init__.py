@@ -1,0 +1,1 @@
+"""What the timers and trackers know of devices: events, allocators, streams, memory."""
