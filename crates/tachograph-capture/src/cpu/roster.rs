@@ -57,15 +57,15 @@ impl Roster {
         now: u64,
     ) {
         let count = self.tasks.count();
-        let Ok(ids) = self.tasks.ids() else {
-            // Out of file descriptors; the next tick tries again.
+        // Out of file descriptors, or a thread of ours is being made: the next tick tries again.
+        let Some(ids) = self.tasks.ids().ok().and_then(own::without_own) else {
             return;
         };
         self.expected = count;
         self.someone_ended = false;
         self.unwatched = 0;
         for tid in ids {
-            if own::is_own(tid) || self.known.iter().any(|sight| sight.thread.tid == tid) {
+            if self.known.iter().any(|sight| sight.thread.tid == tid) {
                 continue;
             }
             let Some(cpu) = clock::thread_cpu(tid) else {
