@@ -2,8 +2,9 @@
 
 Right answer: the samples of each part stand in its Python function, on the
 marked line; with native frames on, a function of the named library stands
-below it. The clock is read rarely: it is a system call, and on a crowded
-machine a signal that comes late meets the thread there.
+below it. The clock is read every few milliseconds only: reading it makes the
+kernel see that the thread has had its turn, so on a crowded machine that is
+where the thread loses its processor, and where a look then finds it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def digest(seconds: float) -> None:
 def stat(seconds: float) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        for _ in range(500):
+        for _ in range(20_000):
             os.stat("/")  # line: stat
 
 
