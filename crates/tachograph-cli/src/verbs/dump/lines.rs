@@ -16,7 +16,10 @@ impl Lines {
     }
 
     /// Line number `line` of `file`, without the blanks around it.
+    ///
+    /// A native frame has line 0, and its file, a library that may be large, is not read.
     pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
+        let before = (line as usize).checked_sub(1)?;
         if !file.starts_with('/') {
             return None;
         }
@@ -26,7 +29,24 @@ impl Lines {
             let is_file = std::fs::metadata(&path).is_ok_and(|facts| facts.is_file());
             is_file.then(|| std::fs::read_to_string(&path).ok()).flatten()
         });
-        let found = text.as_ref()?.lines().nth((line as usize).checked_sub(1)?)?;
+        let found = text.as_ref()?.lines().nth(before)?;
         Some(found.trim().to_owned()).filter(|found| !found.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_has_the_line_is_read() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let (mut lines, here) =
+            (Lines::of(pid), format!("{}/Cargo.toml", env!("CARGO_MANIFEST_DIR")));
+
+        assert_eq!(lines.line(&here, 0), None);
+        assert!(lines.files.is_empty());
+
+        assert_eq!(lines.line(&here, 1).as_deref(), Some("[package]"));
     }
 }

@@ -96,7 +96,7 @@ impl Page<'_> {
         };
         let function = format!("{mark}{}", frame.function);
         let place = place(&frame.file, frame.line);
-        let source = self.lines.line(&frame.file, frame.line).filter(|_| !frame.is_native);
+        let source = self.lines.line(&frame.file, frame.line);
         let source = source.unwrap_or_default();
         self.line(&format!("    {function:FUNCTION$}  {place:PLACE$}  {source}"));
         for (name, value) in &frame.locals {
