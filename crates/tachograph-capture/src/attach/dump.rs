@@ -186,7 +186,9 @@ impl Looking<'_> {
                     let reason = process::why_denied(pid);
                     return Err(Error::AttachDenied { pid, reason });
                 }
-                Err(Blind::Unreadable) => found.problem = "its frames could not be read",
+                Err(Blind::Unreadable | Blind::Moved) => {
+                    found.problem = "its frames could not be read"
+                }
             }
         }
         Ok(Some(found))

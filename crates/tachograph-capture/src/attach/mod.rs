@@ -10,6 +10,8 @@ mod dump;
 mod find;
 mod inspect;
 mod log;
+mod options;
+mod pace;
 mod read;
 mod recorder;
 
@@ -17,4 +19,5 @@ pub use dump::{Dump, DumpOptions, FrameDump, ThreadDump, dump};
 pub use find::process::{resident_bytes, title, uptime_ns};
 pub use find::target::{Presence, Target};
 pub use inspect::tasks::{Await, Task};
-pub use recorder::{AttachOptions, Progress, Recorder};
+pub use options::{AttachOptions, Progress};
+pub use recorder::Recorder;

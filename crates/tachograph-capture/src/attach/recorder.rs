@@ -5,19 +5,19 @@ use std::io::Write;
 use std::time::Duration;
 
 use tachograph_profile::{
-    Batch, CpuSettings, Interner, Loss, Meta, Mode, PythonInfo, Sample, Settings, ThreadState,
-    Time, TrackKind, Trigger, file,
+    Batch, Interner, Loss, Meta, Mode, Sample, ThreadState, Time, TrackKind, file,
 };
 
 use crate::Error;
 use crate::attach::find::process;
 use crate::attach::find::target::Target;
 use crate::attach::log::{Log, Place};
+use crate::attach::options::{AttachOptions, Progress, meta_of};
+use crate::attach::pace::Pace;
 use crate::attach::read::reader::{Blind, Reader, Seen, Wish};
 use crate::attach::read::roster::Roster;
 use crate::attach::read::thread::Doing;
-use crate::collect::{Tracks, machine, own_sources_below};
-use crate::cpu::Deadlines;
+use crate::collect::{Tracks, own_sources_below};
 use crate::sys::ptrace::NoPause;
 use crate::sys::{clock, threads};
 
@@ -35,41 +35,6 @@ const STATES_NS: u64 = 50_000_000;
 /// How often what was seen is written.
 const FLUSH_NS: u64 = 1_000_000_000;
 
-/// How a program is recorded from outside.
-#[derive(Clone, Copy, Debug)]
-pub struct AttachOptions {
-    /// Time between two looks, in nanoseconds.
-    pub interval_ns: u64,
-    /// Which time is sampled.
-    pub mode: Mode,
-    /// Take native frames too.
-    pub native: bool,
-    /// Frames kept per stack.
-    pub max_depth: u32,
-    /// Keep the text of own source files that are on a stack.
-    pub source: bool,
-}
-
-impl Default for AttachOptions {
-    fn default() -> Self {
-        let interval_ns = 10_000_000;
-        Self { interval_ns, mode: Mode::Cpu, native: true, max_depth: 512, source: true }
-    }
-}
-
-/// How a recording goes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// How long it is.
-    pub elapsed_ns: u64,
-    /// Samples so far.
-    pub samples: u64,
-    /// CPU time of the program since it began.
-    pub program_cpu_ns: u64,
-    /// Samples that could not be read.
-    pub unreadable: u64,
-}
-
 /// A recording of a running program.
 ///
 /// Everything happens on the thread that calls: the kernel lets only the thread
@@ -84,14 +49,13 @@ pub struct Recorder<W: Write> {
     logs: HashMap<i32, Log>,
     writer: file::Writer<W>,
     meta: Meta,
-    deadlines: Deadlines,
+    pace: Pace,
     loss: Loss,
     start: u64,
     cpu_at_start: u64,
     own_cpu_at_start: u64,
     states_at: u64,
     flushed_at: u64,
-    lateness: Vec<u64>,
     ended_cpu_ns: u64,
     stops: u64,
     samples: u64,
@@ -131,14 +95,13 @@ impl<W: Write> Recorder<W> {
             logs: HashMap::new(),
             writer,
             meta,
-            deadlines: Deadlines::new(options.interval_ns, start),
+            pace: Pace::new(options.interval_ns, start),
             loss: Loss::default(),
             start,
             cpu_at_start: clock::cpu_of_process(pid).unwrap_or(0),
             own_cpu_at_start: clock::own_thread_cpu(),
             states_at: 0,
             flushed_at: start,
-            lateness: Vec::new(),
             ended_cpu_ns: 0,
             stops: 0,
             samples: 0,
@@ -149,20 +112,6 @@ impl<W: Write> Recorder<W> {
         recorder.find_threads(start);
         recorder.check_presence()?;
         Ok(recorder)
-    }
-
-    /// Sleeps until the next look is due or `until` is reached, on the monotonic clock.
-    fn sleep(&mut self, until: u64) {
-        let now = clock::monotonic();
-        let next = self.deadlines.next().min(until);
-        if next > now {
-            std::thread::sleep(Duration::from_nanos(next - now));
-        }
-        let now = clock::monotonic();
-        if self.lateness.len() < 1 << 16 {
-            self.lateness.push(now.saturating_sub(self.deadlines.next()));
-        }
-        self.loss.late_ticks += self.deadlines.advance(now);
     }
 
     /// Looks until `elapsed` has passed since the last call or since the
@@ -177,8 +126,8 @@ impl<W: Write> Recorder<W> {
         let elapsed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let until = clock::monotonic().saturating_add(elapsed);
         while !stop() {
-            self.sleep(until);
-            let now = clock::monotonic();
+            let (now, late) = self.pace.sleep(until);
+            self.loss.late_ticks += late;
             {
                 let _no_pause = NoPause::begin();
                 self.tick(now)?;
@@ -223,6 +172,7 @@ impl<W: Write> Recorder<W> {
     /// One look at every thread.
     fn tick(&mut self, now: u64) -> Result<(), Error> {
         self.find_threads(now);
+        let unreadable_before = self.loss.unreadable_stacks;
         let mut roster = std::mem::take(&mut self.roster);
         let mut ended = Vec::new();
         for thread in &mut roster.threads {
@@ -246,8 +196,11 @@ impl<W: Write> Recorder<W> {
                     let reason = process::why_denied(pid);
                     return Err(Error::AttachDenied { pid, reason });
                 }
+                Err(Blind::Moved) => {}
                 Err(Blind::Unreadable) => {
+                    // Its state may be gone: all are found anew before the next look.
                     thread.states.clear();
+                    self.states_at = 0;
                     if doing == Doing::Running {
                         self.loss.unreadable_stacks += 1;
                     }
@@ -260,16 +213,16 @@ impl<W: Write> Recorder<W> {
             self.end_thread(tid, now);
         }
         self.roster = roster;
-        if is_blind || self.has_lost_everything() {
+        let is_lost = self.loss.unreadable_stacks > unreadable_before;
+        if is_blind || is_lost || self.has_no_states() {
             self.check_presence()?;
         }
         Ok(())
     }
 
-    /// Nothing of the interpreter is to be read where it was.
-    fn has_lost_everything(&self) -> bool {
-        let lost = self.roster.threads.iter().all(|thread| thread.states.is_empty());
-        lost || self.loss.unreadable_stacks > 0
+    /// Nothing of the interpreter is to be found where it was.
+    fn has_no_states(&self) -> bool {
+        self.roster.threads.iter().all(|thread| thread.states.is_empty())
     }
 
     fn check_presence(&self) -> Result<(), Error> {
@@ -419,14 +372,12 @@ impl<W: Write> Recorder<W> {
         let progress = self.progress();
         self.meta.duration_ns = now.saturating_sub(self.start);
         self.meta.process_cpu_ns = progress.program_cpu_ns.max(self.ended_cpu_ns + left);
-        self.lateness.sort_unstable();
-        let median = self.lateness.get(self.lateness.len() / 2).copied().unwrap_or(0);
         let own = clock::own_thread_cpu().saturating_sub(self.own_cpu_at_start);
         if let Some(cpu) = &mut self.meta.settings.cpu {
             cpu.report.samples = self.samples;
             cpu.report.watched_cpu_ns = self.ended_cpu_ns + left;
-            cpu.report.ticks = self.lateness.len() as u64;
-            cpu.report.median_lateness_ns = median;
+            cpu.report.ticks = self.pace.ticks;
+            cpu.report.median_lateness_ns = self.pace.median_lateness_ns();
             cpu.report.own_cpu_ns = own;
             cpu.report.sampling_cpu_ns = self.stops * STOP_COST_NS;
         }
@@ -438,34 +389,5 @@ impl<W: Write> Recorder<W> {
         let refused = |error: std::io::Error| Error::Internal { reason: error.to_string() };
         self.writer.finish(self.tables.tables(), &self.meta, &self.loss).map_err(refused)?;
         Ok(self.writer.into_inner())
-    }
-}
-
-fn meta_of(target: &Target, options: &AttachOptions) -> Meta {
-    let (pid, version) = (target.pid, target.interpreter.version);
-    let python = PythonInfo {
-        version: version.to_string(),
-        implementation: "CPython".to_owned(),
-        executable: process::program(pid),
-        free_threaded: target.interpreter.free_threaded,
-    };
-    let cpu = CpuSettings {
-        mode: options.mode,
-        interval_ns: options.interval_ns,
-        trigger: Trigger::Tick,
-        trigger_reason: "read from outside, each thread stopped while it is read".to_owned(),
-        native: options.native,
-        max_depth: options.max_depth,
-        ..CpuSettings::default()
-    };
-    Meta {
-        started_unix_ns: clock::wall(),
-        pid: u32::try_from(pid).unwrap_or(0),
-        command: process::command(pid),
-        python: Some(python),
-        machine: machine(),
-        settings: Settings { cpu: Some(cpu), ..Settings::default() },
-        roots: process::roots(pid, version.minor()),
-        ..Meta::default()
     }
 }

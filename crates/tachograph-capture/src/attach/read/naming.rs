@@ -43,6 +43,11 @@ pub(crate) struct Naming {
     native: FxHashMap<u64, Native>,
     symbols: Symbols,
     roles: Roles,
+    /// The Python frames that were met last, outermost first. Most of a stack is
+    /// what it was the last time.
+    met: Vec<(RawFrame, Option<FrameId>)>,
+    /// The last stack, outermost first, and the stack up to each of its frames.
+    path: Vec<(FrameId, StackId)>,
     /// Frames whose code was gone before its name could be read.
     pub(crate) unnamed: u64,
 }
@@ -57,6 +62,8 @@ impl Naming {
             native: FxHashMap::default(),
             symbols: Symbols::of(target.pid),
             roles: Roles::with_interpreter_at(target.object),
+            met: Vec::new(),
+            path: Vec::new(),
             unnamed: 0,
         }
     }
@@ -68,28 +75,40 @@ impl Naming {
         tables: &mut Interner,
         entries: &[RawFrame],
     ) {
-        for entry in entries {
-            if entry.kind() == EntryKind::Python && !self.python.contains_key(entry) {
-                self.read(memory, tables, *entry);
+        let mut depth = 0;
+        for entry in entries.iter().rev().filter(|entry| entry.kind() == EntryKind::Python) {
+            let met = self.met.get(depth).is_some_and(|met| met.0 == *entry && met.1.is_some());
+            if !met {
+                let known = self.python.get(entry).copied();
+                let frame = known.or_else(|| self.read(memory, tables, *entry));
+                self.met.truncate(depth);
+                self.met.push((*entry, frame));
             }
+            depth += 1;
         }
+        self.met.truncate(depth);
     }
 
-    fn read<M: ReadMemory>(&mut self, memory: &M, tables: &mut Interner, entry: RawFrame) {
+    fn read<M: ReadMemory>(
+        &mut self,
+        memory: &M,
+        tables: &mut Interner,
+        entry: RawFrame,
+    ) -> Option<FrameId> {
         let (code, print) = (entry.code_address(), entry.fingerprint());
         let now = clock::monotonic();
-        let Some(code) = self.codes.resolve(memory, &self.layout, code, print, now) else {
-            return;
-        };
+        let code = self.codes.resolve(memory, &self.layout, code, print, now)?;
         let line = code.line(entry.offset());
         let frame = tables.python_frame(&code.qualname, &code.filename, line, code.first_line);
         if self.python.len() >= CACHE_LIMIT {
             self.python.clear();
         }
         self.python.insert(entry, frame);
+        Some(frame)
     }
 
-    /// The stack of `entries` and `natives`, both innermost first.
+    /// The stack of `entries`, which were met last, and of `natives`; both
+    /// innermost first.
     pub(crate) fn stack(
         &mut self,
         tables: &mut Interner,
@@ -97,24 +116,39 @@ impl Naming {
         natives: &[NativeRaw],
         unwinder: Option<&Unwinder>,
     ) -> StackId {
-        let stack = if natives.is_empty() {
-            let mut stack = None;
-            for entry in entries.iter().rev().filter(|entry| entry.kind() == EntryKind::Python) {
-                let frame = self.python_frame(tables, entry);
-                stack = Some(tables.stack(stack, frame));
-            }
-            stack
+        let frames = if natives.is_empty() {
+            (0..self.met.len()).rev().map(|at| self.python_frame(tables, at)).collect()
         } else {
             self.merged(tables, entries, natives, unwinder)
         };
+        let stack = self.stack_of(tables, &frames);
         stack.unwrap_or_else(|| {
             let label = tables.label(NO_PYTHON);
             tables.stack(None, label)
         })
     }
 
-    fn python_frame(&mut self, tables: &mut Interner, entry: &RawFrame) -> FrameId {
-        if let Some(frame) = self.python.get(entry) {
+    /// The stack of `frames`, outermost first.
+    fn stack_of(&mut self, tables: &mut Interner, frames: &[FrameId]) -> Option<StackId> {
+        let mut stack = None;
+        for (depth, frame) in frames.iter().enumerate() {
+            stack = match self.path.get(depth) {
+                Some((known, stack)) if known == frame => Some(*stack),
+                _ => {
+                    let stack = tables.stack(stack, *frame);
+                    self.path.truncate(depth);
+                    self.path.push((*frame, stack));
+                    Some(stack)
+                }
+            };
+        }
+        stack
+    }
+
+    /// The frame of Python number `at`, counted from the innermost.
+    fn python_frame(&mut self, tables: &mut Interner, at: usize) -> FrameId {
+        let met = self.met.iter().rev().nth(at);
+        if let Some((_, Some(frame))) = met {
             return *frame;
         }
         self.unnamed += 1;
@@ -127,7 +161,7 @@ impl Naming {
         entries: &[RawFrame],
         natives: &[NativeRaw],
         unwinder: Option<&Unwinder>,
-    ) -> Option<StackId> {
+    ) -> Vec<FrameId> {
         let boundaries = entries.iter().filter(|entry| entry.kind() == EntryKind::Boundary);
         let markers = boundaries.map(RawFrame::marker);
         let words: Vec<u64> = words_with_loops(natives, markers, EVAL_LOOP).collect();
@@ -142,20 +176,14 @@ impl Naming {
                 role: native.role,
             })
             .collect();
-        let (python, segments) = segments(entries.iter());
+        let (_, segments) = segments(entries.iter());
         let mut merged = Vec::new();
         native::merge(&places, &segments, &mut merged);
-        let mut stack = None;
-        for place in merged.into_iter().rev() {
-            let frame = match place {
-                Place::Python(at) => python.get(at).map(|entry| self.python_frame(tables, entry)),
-                Place::Native(at) => known.get(at).map(|native| native.frame),
-            };
-            if let Some(frame) = frame {
-                stack = Some(tables.stack(stack, frame));
-            }
-        }
-        stack
+        let frame = |place: Place| match place {
+            Place::Python(at) => Some(self.python_frame(tables, at)),
+            Place::Native(at) => known.get(at).map(|native| native.frame),
+        };
+        merged.into_iter().rev().filter_map(frame).collect()
     }
 
     fn native(&mut self, tables: &mut Interner, code: u64, unwinder: Option<&Unwinder>) -> Native {

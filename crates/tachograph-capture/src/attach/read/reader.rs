@@ -46,6 +46,8 @@ pub(crate) enum Blind {
     Denied,
     /// Its frames could not be read as one piece.
     Unreadable,
+    /// It waited, and went on while it was read.
+    Moved,
 }
 
 /// Which thread is looked at, and how.
@@ -129,7 +131,7 @@ impl Reader {
                 seen.state = waits_for(target, wait);
                 still(self, &seen);
                 if thread.cpu_ns() != before {
-                    return Err(Blind::Unreadable);
+                    return Err(Blind::Moved);
                 }
                 self.memory.end(&mut thread.habit);
                 self.finish(tables, &mut seen);

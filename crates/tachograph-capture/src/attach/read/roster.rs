@@ -1,6 +1,7 @@
 //! The threads of another process, and what its interpreter keeps of each.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 
 use tachograph_probe::memory::ReadMemory;
@@ -12,11 +13,18 @@ use crate::python::{ThreadState, thread_states};
 /// The thread library keeps a thread's id within this many bytes of its record.
 const LARGEST_RECORD: u64 = 2304;
 
+/// Where the kernel lists the threads of process `pid`.
+fn path(pid: i32) -> String {
+    format!("/proc/{pid}/task")
+}
+
 /// The threads of a target, kept current.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     /// Those that live, by id.
     pub(crate) threads: Vec<Thread>,
+    /// The kernel's list of threads, kept open: how many there are costs one `fstat`.
+    directory: Option<File>,
     links: u64,
     /// Before 3.11: where the thread library keeps a thread's id.
     id_offset: Option<u64>,
@@ -25,14 +33,17 @@ pub(crate) struct Roster {
 impl Roster {
     /// Looks for threads that came and went; true when any did.
     pub(crate) fn refresh(&mut self, pid: i32) -> bool {
-        let directory = format!("/proc/{pid}/task");
+        if self.directory.is_none() {
+            self.directory = File::open(path(pid)).ok();
+        }
         // The directory has a link for every thread.
-        let links = std::fs::metadata(&directory).map_or(0, |found| found.nlink());
+        let facts = self.directory.as_ref().and_then(|directory| directory.metadata().ok());
+        let links = facts.map_or(0, |found| found.nlink());
         if links == self.links && links != 0 {
             return false;
         }
         self.links = links;
-        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(path(pid)).into_iter().flatten().flatten();
         let ids: HashSet<i32> =
             entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         self.threads.retain(|thread| ids.contains(&thread.tid));

@@ -24,6 +24,9 @@ const SLOTS: usize = 16_384;
 const FORGET_AFTER: u32 = 16;
 /// Blocks that are copied on expectation; 128 KB.
 const MOST_EXPECTED: usize = 512;
+/// Blocks between two expected ones that are copied along: half a page costs the
+/// kernel less than beginning anew behind it.
+const LARGEST_GAP: u64 = 8;
 
 /// What the walks of one thread have touched lately.
 #[derive(Debug, Default)]
@@ -47,12 +50,28 @@ impl Habit {
             if self.last_touched.len() > MOST_EXPECTED {
                 self.last_touched.retain(|_, last| *last == walks);
             }
-            self.expected.clear();
-            self.expected.extend(self.last_touched.keys().take(MOST_EXPECTED));
-            self.expected.sort_unstable();
+            self.expect();
         }
     }
+
+    /// Lists the blocks to expect, and those between two that are close.
+    fn expect(&mut self) {
+        let mut touched: Vec<u64> = self.last_touched.keys().copied().collect();
+        touched.sort_unstable();
+        self.expected.clear();
+        for block in touched.into_iter().take(MOST_EXPECTED) {
+            let next = self.expected.last().map_or(block, |last| last + 1);
+            if block - next <= LARGEST_GAP {
+                self.expected.extend(next..block);
+            }
+            self.expected.push(block);
+        }
+        self.expected.truncate(MOST_EXPECTED);
+    }
 }
+
+/// No block has this number.
+const NOWHERE: (u64, usize) = (u64::MAX, 0);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -67,6 +86,9 @@ struct Copied {
     slots: Vec<Slot>,
     /// The blocks in the order of `bytes`, and whether a read touched them.
     blocks: Vec<(u64, bool)>,
+    /// The block that was read last, and where it is among `blocks`.
+    latest: (u64, usize),
+    /// Room that is never given back; the bytes of `blocks` are its beginning.
     bytes: Vec<u8>,
     pieces: Vec<(u64, usize)>,
 }
@@ -85,6 +107,7 @@ impl Snapshot {
             moment: 0,
             slots: vec![Slot::default(); SLOTS],
             blocks: Vec::with_capacity(MOST_BLOCKS),
+            latest: NOWHERE,
             bytes: Vec::new(),
             pieces: Vec::new(),
         };
@@ -96,7 +119,7 @@ impl Snapshot {
         let copied = &mut *self.copied.borrow_mut();
         copied.moment = copied.moment.wrapping_add(1);
         copied.blocks.clear();
-        copied.bytes.clear();
+        copied.latest = NOWHERE;
         if let Some(habit) = habit {
             copied.fetch(self.pid, &habit.expected);
         }
@@ -120,11 +143,13 @@ impl Copied {
                 _ => self.pieces.push((address, BLOCK)),
             }
         }
-        let begin = self.bytes.len();
-        self.bytes.resize(begin + blocks.len() * BLOCK, 0);
-        let room = self.bytes.get_mut(begin..).unwrap_or_default();
+        let begin = self.blocks.len() * BLOCK;
+        let end = begin + blocks.len() * BLOCK;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let room = self.bytes.get_mut(begin..end).unwrap_or_default();
         let came = read_pieces(pid, &self.pieces, room) / BLOCK;
-        self.bytes.truncate(begin + came * BLOCK);
         for block in blocks.iter().take(came) {
             self.keep(*block);
         }
@@ -162,11 +187,15 @@ impl Copied {
     /// Where the bytes of `block` begin, fetched if need be.
     #[inline]
     fn block(&mut self, pid: i32, block: u64) -> Option<usize> {
+        if block == self.latest.0 {
+            return Some(self.latest.1 * BLOCK);
+        }
         let position = match self.position(block) {
             Some(position) => position,
             None => self.miss(pid, block)?,
         };
         self.blocks.get_mut(position)?.1 = true;
+        self.latest = (block, position);
         Some(position * BLOCK)
     }
 

@@ -9,6 +9,7 @@ use framehop::{
     CacheNative, FrameAddress, MayAllocateDuringUnwind, Module, ModuleSectionInfo, Unwinder as _,
     UnwinderNative,
 };
+use rustc_hash::FxHashMap;
 use tachograph_probe::memory::ReadMemory;
 
 use crate::attach::find::image::Image;
@@ -29,6 +30,9 @@ const REFRESH_NS: u64 = 200_000_000;
 
 /// Unwind tables larger than this are not read.
 const LARGEST_TABLE: u64 = 512 << 20;
+
+/// Addresses after which what is known of them is forgotten.
+const MOST_RETURNS: usize = 1 << 16;
 
 /// No code lies below this address.
 const LOWEST_CODE: u64 = 4096;
@@ -56,6 +60,10 @@ pub(crate) struct Unwinder {
     cache: CacheNative<MayAllocateDuringUnwind>,
     /// Every object ever seen; a frame's object number is its place plus one.
     objects: Vec<Object>,
+    /// Where the object is that held the latest address.
+    latest: usize,
+    /// Whether a signal handler returns to an address, as far as that was asked.
+    signal_returns: FxHashMap<u64, bool>,
     refreshed_at: u64,
     frames: Vec<NativeRaw>,
 }
@@ -74,6 +82,8 @@ impl Unwinder {
             engine: UnwinderNative::new(),
             cache: CacheNative::new(),
             objects: Vec::new(),
+            latest: 0,
+            signal_returns: FxHashMap::default(),
             refreshed_at: 0,
             frames: Vec::new(),
         }
@@ -92,6 +102,9 @@ impl Unwinder {
         registers: Interrupted,
     ) -> (&[NativeRaw], bool) {
         self.frames.clear();
+        if self.signal_returns.len() > MOST_RETURNS {
+            self.signal_returns.clear();
+        }
         let mut regs = native_step::unwind_registers(registers);
         let mut address = FrameAddress::from_instruction_pointer(registers.ip);
         let mut read = |at: u64| memory.word(at);
@@ -113,7 +126,9 @@ impl Unwinder {
                 }
                 continue;
             }
-            if native_step::is_signal_return(address.address(), &mut read)
+            let at = address.address();
+            let returns = self.signal_returns.entry(at);
+            if *returns.or_insert_with(|| native_step::is_signal_return(at, &mut read))
                 && let Some(before) = native_step::interrupted_registers(sp, &mut read)
             {
                 regs = native_step::unwind_registers(before);
@@ -143,10 +158,11 @@ impl Unwinder {
 
     /// The number of the object that holds `pc`, its tables read.
     fn object_at(&mut self, pc: u64) -> Option<u16> {
-        let find = |objects: &[Object]| {
-            let holds = |object: &Object| (object.mapped.start..object.mapped.end).contains(&pc);
-            objects.iter().rposition(holds)
-        };
+        let holds = |object: &Object| (object.mapped.start..object.mapped.end).contains(&pc);
+        let find = |objects: &[Object]| objects.iter().rposition(holds);
+        if self.objects.get(self.latest).is_some_and(|object| object.is_prepared && holds(object)) {
+            return u16::try_from(self.latest + 1).ok();
+        }
         let mut found = find(&self.objects);
         if found.is_none() {
             let now = clock::monotonic();
@@ -165,10 +181,13 @@ impl Unwinder {
                 self.engine.add_module(module);
             }
         }
+        self.latest = index;
         u16::try_from(index + 1).ok()
     }
 
     fn refresh(&mut self) {
+        self.latest = usize::MAX;
+        self.signal_returns.clear();
         for mapped in mapped(self.pid).unwrap_or_default() {
             if !self.objects.iter().any(|object| object.mapped == mapped) {
                 // What was there before is gone; its rules must not be used.
