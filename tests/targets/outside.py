@@ -11,6 +11,7 @@ standard input closes:
     native     sorts in C with a Python callback, and compresses in C
     locals     stands still with known local variables
     tasks      an event loop with tasks that wait for each other
+    busy-task  a task `worker` that burns CPU and holds a coroutine that nobody awaits
     exec       replaces itself by a program that sleeps, after half a second
     ends       ends after half a second
 """
@@ -149,9 +150,25 @@ def tasks() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         made = [loop.create_task(download(), name=f"fetch-{number}") for number in range(3)]
-        await asyncio.sleep(0.05)  # until all of them wait
-        loop.run_in_executor(None, ready)
+        loop.call_later(0.05, loop.run_in_executor, None, ready)  # when all of them wait
         await asyncio.gather(*made)
+
+    asyncio.run(main())
+
+
+def busy_task() -> None:
+    import asyncio
+
+    async def never_awaited() -> None: ...
+
+    async def work() -> None:
+        threading.Thread(target=ready, daemon=True).start()
+        passed_on = never_awaited()
+        while True:
+            isinstance(passed_on, str) or burn()
+
+    async def main() -> None:
+        await asyncio.get_running_loop().create_task(work(), name="worker")
 
     asyncio.run(main())
 
@@ -166,8 +183,9 @@ def ready() -> None:
 def main() -> None:
     kind = sys.argv[1]
     argument = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    if kind in ("waits", "tasks", "locals"):
-        {"waits": waits, "tasks": tasks, "locals": locals_here}[kind]()
+    prepare = {"waits": waits, "tasks": tasks, "busy-task": busy_task, "locals": locals_here}
+    if kind in prepare:
+        prepare[kind]()
         return
     threading.Thread(target=ready, daemon=True).start()
     if kind == "deep":

@@ -30,4 +30,5 @@ pub use memory_facts::{memory_facts, resident_share};
 pub use options::{CpuOptions, HeapOptions, Host, MachineOptions, Options, TriggerChoice};
 pub use session::{Client, Finished, Stats, finish_when_told_to_end};
 pub use sys::heap::{Allocator, exported};
+pub use sys::own_memory::OwnMemory;
 pub use sys::resident::peak_memory;

@@ -138,7 +138,7 @@ class MemProfStats:
         zombie_races_detected: Always 0, for the same reason.
         dropped_samples: Samples for which there was no room.
         effective_rate_bytes: The rate these losses amount to.
-        profiler_bytes: Memory of the profiler's own tables.
+        profiler_bytes: Memory that the recorder itself holds.
     """
 
     total_samples: int

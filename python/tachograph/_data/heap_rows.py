@@ -135,7 +135,7 @@ class ResidentMemory:
         free_room: Room the allocators keep for later.
         mapped_files: Code, data and shared memory.
         stacks: Stacks of threads.
-        profiler: The profiler's own tables.
+        profiler: What the recorder itself holds.
         unexplained: What no part accounts for; negative when the parts say too
             much, because what sites hold is an estimate.
     """

@@ -90,6 +90,21 @@ def test_tasks_are_told_with_what_they_await(python: Interpreter) -> None:
     assert tasks["Task-1"]["waits_for"] == "_GatheringFuture"
 
 
+@EVERY
+def test_a_task_that_runs_waits_for_nothing(python: Interpreter) -> None:
+    if python.short_name == "3.13t":
+        pytest.skip("tasks of this build are not laid out")
+    with started(python.program, "busy-task") as pid:
+        pages = [dump(pid) for _ in range(5)]
+
+    for page in pages:
+        tasks = {task["name"]: task for task in page["tasks"]}
+        (step,) = tasks["worker"]["awaits"]
+        assert step["function"].rpartition(".")[2] == "work"
+        assert tasks["worker"]["waits_for"] == ""
+        assert tasks["Task-1"]["waits_for"] == "task worker"
+
+
 def test_a_thread_in_native_code_shows_its_native_functions() -> None:
     with started(one_interpreter().program, "native") as pid:
         for _ in range(40):

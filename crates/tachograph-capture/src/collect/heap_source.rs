@@ -17,7 +17,7 @@ use super::tracks::Tracks;
 use crate::heap::HeapStats;
 use crate::options::HeapOptions;
 use crate::sys::heap::{self, Counts, Event};
-use crate::sys::{clock, guard, linker};
+use crate::sys::{clock, guard, linker, own_memory};
 
 /// Libraries that were loaded are looked for this often while blocks are sampled.
 const SCAN_NS: u64 = 10_000_000;
@@ -307,7 +307,7 @@ impl HeapSource {
             pending_objects: report.pending,
             foreign_slots: report.foreign,
             arena_bytes: heap::objects::arena_bytes(),
-            profiler_bytes: counts.bytes,
+            profiler_bytes: counts.bytes + own_memory::held_bytes(),
             ..HeapStats::default()
         }
     }

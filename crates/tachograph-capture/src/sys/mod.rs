@@ -23,6 +23,7 @@ pub(crate) mod native_room;
 pub(crate) mod native_rules;
 pub(crate) mod native_step;
 pub(crate) mod native_unwind;
+pub(crate) mod own_memory;
 pub(crate) mod perf;
 pub(crate) mod ptrace;
 pub(crate) mod registers;

@@ -176,7 +176,26 @@ impl<M: ReadMemory> Place<'_, M> {
         let info = CodeInfo::read(self.memory, layout, code, print)?;
         let line = info.line(self.position(frame, code)?);
         let step = Await { function: info.qualname, file: info.filename, line };
-        Some((step, self.top_of_stack(frame, code)))
+        let awaited =
+            if self.is_suspended(coroutine)? { self.top_of_stack(frame, code) } else { None };
+        Some((step, awaited))
+    }
+
+    /// Whether a coroutine waits. The stack of one that runs may hold anything.
+    fn is_suspended(&self, coroutine: u64) -> Option<bool> {
+        let layout = self.layout;
+        if layout.has_frame_objects() {
+            // A frame that runs has no top of its stack.
+            return Some(true);
+        }
+        // The last of four bytes that stand, with padding behind them, before the frame.
+        let flags = coroutine.wrapping_add(u64::from(layout.generator_frame)).wrapping_sub(8);
+        let state = self.memory.half(flags)?.to_le_bytes()[3].cast_signed();
+        Some(match layout.minor {
+            ..=12 => state == -1,
+            13 | 14 => matches!(state, -2 | -1),
+            _ => matches!(state, 1..=3),
+        })
     }
 
     /// How many bytes into its bytecode a frame stands.

@@ -45,7 +45,7 @@ pub struct SiteMemory {
     pub slack_bytes: u64,
     /// Live small objects that lie in Python's arenas; part of the resident ones.
     pub python_bytes: u64,
-    /// Memory that sampling itself takes.
+    /// Memory that the recorder itself holds.
     pub profiler_bytes: u64,
 }
 
@@ -104,7 +104,7 @@ pub enum Part {
     Files,
     /// Stacks of threads.
     Stacks,
-    /// The profiler's own tables.
+    /// What the recorder itself holds.
     Profiler,
 }
 
