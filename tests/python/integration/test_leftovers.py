@@ -142,10 +142,12 @@ def test_the_memory_limit_is_honoured_and_what_is_lost_is_counted() -> None:
 
 @pytest.mark.full_only
 def test_names_without_end_count_towards_the_memory_limit() -> None:
+    rounds = rounds_per_ms()
+
     tachograph.start(interval_ms=1, memory_limit_mb=1)
     # Some 4 KB of names for each millisecond of work: full long before the end.
     for number in range(2_500):
-        made_code.make(f"made_{number}_{'x' * 900}")(rounds_per_ms())
+        made_code.make(f"made_{number}_{'x' * 900}")(rounds)
     profile = tachograph.stop()
 
     names = {sample.frames[-1].function_name for sample in profile.samples}
