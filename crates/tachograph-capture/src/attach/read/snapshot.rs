@@ -70,6 +70,8 @@ impl Habit {
     }
 }
 
+/// Blocks that are found again without the index.
+const NEAR: usize = 16;
 /// No block has this number.
 const NOWHERE: (u64, usize) = (u64::MAX, 0);
 
@@ -86,8 +88,8 @@ struct Copied {
     slots: Vec<Slot>,
     /// The blocks in the order of `bytes`, and whether a read touched them.
     blocks: Vec<(u64, bool)>,
-    /// The block that was read last, and where it is among `blocks`.
-    latest: (u64, usize),
+    /// Blocks that were read lately, and where they are among `blocks`.
+    near: [(u64, usize); NEAR],
     /// Room that is never given back; the bytes of `blocks` are its beginning.
     bytes: Vec<u8>,
     pieces: Vec<(u64, usize)>,
@@ -107,7 +109,7 @@ impl Snapshot {
             moment: 0,
             slots: vec![Slot::default(); SLOTS],
             blocks: Vec::with_capacity(MOST_BLOCKS),
-            latest: NOWHERE,
+            near: [NOWHERE; NEAR],
             bytes: Vec::new(),
             pieces: Vec::new(),
         };
@@ -119,7 +121,7 @@ impl Snapshot {
         let copied = &mut *self.copied.borrow_mut();
         copied.moment = copied.moment.wrapping_add(1);
         copied.blocks.clear();
-        copied.latest = NOWHERE;
+        copied.near = [NOWHERE; NEAR];
         if let Some(habit) = habit {
             copied.fetch(self.pid, &habit.expected);
         }
@@ -187,15 +189,16 @@ impl Copied {
     /// Where the bytes of `block` begin, fetched if need be.
     #[inline]
     fn block(&mut self, pid: i32, block: u64) -> Option<usize> {
-        if block == self.latest.0 {
-            return Some(self.latest.1 * BLOCK);
+        let place = (block % NEAR as u64) as usize;
+        if let Some((_, position)) = self.near.get(place).filter(|near| near.0 == block) {
+            return Some(position * BLOCK);
         }
         let position = match self.position(block) {
             Some(position) => position,
             None => self.miss(pid, block)?,
         };
         self.blocks.get_mut(position)?.1 = true;
-        self.latest = (block, position);
+        *self.near.get_mut(place)? = (block, position);
         Some(position * BLOCK)
     }
 
