@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from .._data.line_table import LineTable
 from .._native import LineWatch, OwnLineWatch, line_means
@@ -22,7 +22,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def lines(function: Callable[P, R], /, *more: Callable[..., object]) -> Lines[P, R]:
+@overload
+def lines() -> Callable[[Callable[P, R]], Lines[P, R]]: ...
+
+
+@overload
+def lines(function: Callable[P, R], /, *more: Callable[..., object]) -> Lines[P, R]: ...
+
+
+def lines(*functions: Callable[..., Any]) -> Any:
     """Count every line of a function: how often it ran, and how long.
 
     As a decorator, from the first call on::
@@ -45,13 +53,13 @@ def lines(function: Callable[P, R], /, *more: Callable[..., object]) -> Lines[P,
     samples.
 
     Args:
-        function: A function or method written in Python, or a class: all its methods.
-        *more: More of them; for a block only.
+        *functions: Functions and methods written in Python, and classes: all their methods.
+            Several are for a block only; with none it is the decorator, as in ``@lines()``.
 
     Raises:
         TypeError: One of them is not written in Python.
     """
-    return Lines(function, *more)
+    return Lines(*functions) if functions else lines
 
 
 class Lines(Generic[P, R]):

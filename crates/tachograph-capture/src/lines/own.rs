@@ -51,7 +51,7 @@ thread_local! {
 /// it runs.
 #[inline]
 pub fn line(key: usize, line: u32) {
-    with(key, costs::line, |entry, now| entry.ledger.line(line, now));
+    with(key, || costs::line(line), |entry, now| entry.ledger.line(line, now));
 }
 
 /// A call of the code object `key` begins. Returns whether it is watched.
@@ -102,7 +102,7 @@ pub(super) fn holds(ledger: &Arc<Ledger>) -> bool {
 /// Takes the time, then writes to the ledger of `key`; what that took is left
 /// out of every line that runs.
 #[inline]
-fn with(key: usize, cost: fn() -> u64, write: impl FnOnce(&mut Entry, u64)) -> bool {
+fn with(key: usize, cost: impl FnOnce() -> u64, write: impl FnOnce(&mut Entry, u64)) -> bool {
     // A thread that is ending has no ledgers any more.
     let seen = OWN.try_with(|own| {
         let now = own.anchor.now().saturating_sub(own.lost.ns());
