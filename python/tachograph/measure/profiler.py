@@ -114,7 +114,12 @@ class PerformanceProfiler:
         return self._process
 
     def profile(
-        self, operation_name: str = "", *, samples: int | None = None, model: Any = None
+        self,
+        operation_name: str = "",
+        *,
+        samples: int | None = None,
+        model: Any = None,
+        description: str | None = None,
     ) -> Operation:
         """Return a block to enter with ``with``; it gives the figures so far.
 
@@ -127,7 +132,10 @@ class PerformanceProfiler:
             samples: How many samples it handles, for ``throughput``.
             model: A torch model, or one with such ``parameters()``, for
                 ``flops_per_param``.
+            description: ml-cookbook's word for ``operation_name``.
         """
+        if description is not None:
+            operation_name = description
         if not isinstance(operation_name, str):
             raise TypeError(f"operation_name must be a text, not {operation_name!r}")
         if model is not None and not callable(getattr(model, "parameters", None)):

@@ -260,3 +260,12 @@ def test_lines_of_own_code_are_counted() -> None:
     assert max(line.hits for line in here) >= 1000
     told = profiler.get_metrics().to_dict()["line_profile"]
     assert {"function", "file", "line_number", "hits", "time"} == set(told[0])
+
+
+def test_a_block_may_be_named_by_the_word_of_ml_cookbook() -> None:
+    profiler = PerformanceProfiler()
+
+    with profiler.profile(description="load"):
+        pass
+
+    assert list(profiler.get_timing_breakdown()) == ["load"]

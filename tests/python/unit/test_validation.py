@@ -192,6 +192,17 @@ def test_validators_without_parameters_are_refused_at_once() -> None:
             return a
 
 
+def test_a_decorator_without_its_validators_is_refused_at_once_or_says_where_they_go() -> None:
+    def one(a: int) -> int:
+        return a
+
+    with pytest.raises(TypeError, match="come by parameter"):
+        validate_inputs(one)  # type: ignore[arg-type]
+    # A function may be a validator of results, so only its call can tell.
+    with pytest.raises(TypeError, match="not 1; validators go into the parentheses"):
+        validate_outputs(one)(1)  # type: ignore[arg-type]
+
+
 def test_a_method_is_checked_by_the_names_of_its_parameters() -> None:
     class Model:
         @validate_inputs({"rows": Small()})

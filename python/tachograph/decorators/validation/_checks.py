@@ -14,7 +14,7 @@ from ._looks import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Checks", "Rule", "agrees", "checks_of", "takes_context"]
+__all__ = ["Checks", "Rule", "agrees", "by_parameter", "checks_of", "takes_context"]
 
 
 def agrees(answer: Any) -> bool:
@@ -201,6 +201,15 @@ def _text(fault: str | ValidationError) -> str:
     return fault if isinstance(fault, str) else str(fault)
 
 
+def by_parameter(inputs: Any) -> None:
+    """Make sure that validators of arguments say which argument each is for."""
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise TypeError(
+            "validators of arguments come by parameter, as in {'rows': type_check(list)}, "
+            f"not as {type(inputs).__name__}"
+        )
+
+
 def checks_of(
     function: Callable[..., Any],
     name: str,
@@ -220,11 +229,7 @@ def checks_of(
         raises: Raise at the first call that is not valid.
         strict: A parameter that the function does not have is a mistake.
     """
-    if inputs is not None and not isinstance(inputs, Mapping):
-        raise TypeError(
-            "validators of arguments come by parameter, as in {'rows': type_check(list)}, "
-            f"not as {type(inputs).__name__}"
-        )
+    by_parameter(inputs)
     rules = {parameter: rules_of(given) for parameter, given in (inputs or {}).items()}
     if rules:
         rules = _known(function, name, rules, strict)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._around import around
 from .._ledger import spelled
-from ._checks import Checks, checks_of
+from ._checks import Checks, by_parameter, checks_of
 
 if TYPE_CHECKING:
     from ..._data.validation import ValidationResult
@@ -55,7 +55,10 @@ def checked(function: Any, make: Callable[[Any, str], Checks], *, return_result:
         inner = checked(function.__func__, make, return_result=return_result)
         return type(function)(inner)
     if not callable(function):
-        raise TypeError(f"only a function can be checked, not {function!r}")
+        raise TypeError(
+            f"only a function can be checked, not {function!r}; validators go into the "
+            "parentheses, as in @validate_outputs(range_check(0, 1))"
+        )
     checks = make(function, spelled(function)[0])
     return around(
         function,
@@ -109,6 +112,7 @@ def validate_inputs(
         >>> split([1, 2, 3, 4], share=0.5)
         [1, 2]
     """
+    by_parameter(validators)
 
     def make(function: Any, name: str) -> Checks:
         return checks_of(function, name, validators, None, raises=raise_on_error)
