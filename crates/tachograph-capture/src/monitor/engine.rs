@@ -28,7 +28,8 @@ const IDLE_INTERVAL_NS: u64 = 100_000_000;
 
 /// A window takes a reading of the machine itself when the last one is older
 /// than this, and than two hundred times what a reading takes: at most half a
-/// percent of the time goes into that.
+/// percent of the time goes into that. One that lasted two hundred readings
+/// takes one at its end when the last is older than a twentieth of it.
 const STALE_NS: u64 = 20_000_000;
 
 /// Something else that is read at each tick, such as an accelerator's driver.
@@ -146,21 +147,27 @@ impl Engine {
     }
 
     fn time_machine(&self, reader: &mut MachineReader) -> MachineFigures {
-        let before = clock::monotonic();
+        // By the thread's clock: waiting for a processor is no work of ours.
+        let before = clock::own_thread_cpu();
         let figures = reader.figures();
-        let took = clock::monotonic().saturating_sub(before);
-        // Half the old and half the new: one interruption is soon forgotten.
+        let took = clock::own_thread_cpu().saturating_sub(before);
+        // Half the old and half the new: a slow one is soon forgotten.
         let mean = u64::midpoint(self.machine_cost.load(Ordering::Relaxed), took);
         self.machine_cost.store(mean, Ordering::Relaxed);
         figures
     }
 
-    /// Reads now if the last reading is stale, so that what begins or ends now
-    /// has an edge. Whoever finds a reading under way can do without.
-    pub(super) fn freshen(&self) {
+    /// Reads now if the last reading is stale, so that what begins now, or ends
+    /// after `lasted`, has an edge. Whoever finds a reading under way can do
+    /// without.
+    pub(super) fn freshen(&self, lasted: u64) {
         let last = lock(&self.history).machine_read_at();
         let age = last.map_or(u64::MAX, |last| clock::monotonic().saturating_sub(last));
-        if age < STALE_NS.max(200 * self.machine_cost.load(Ordering::Relaxed)) {
+        let affordable = 200 * self.machine_cost.load(Ordering::Relaxed);
+        // What lasted long enough to pay for a reading is not to miss its end.
+        let stale =
+            if lasted < affordable { STALE_NS.max(affordable) } else { STALE_NS.min(lasted / 20) };
+        if age < stale {
             return;
         }
         if self.machine.try_lock().is_ok() {

@@ -79,7 +79,7 @@ pub fn want(interval_ns: u64, peaks: bool) -> Demand {
 
 /// Reads now, unless that was done a moment ago.
 pub fn freshen() {
-    engine::engine().freshen();
+    engine::engine().freshen(0);
 }
 
 /// Reads process and machine into the series now; with `peak`, also the most

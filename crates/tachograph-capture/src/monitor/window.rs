@@ -131,13 +131,14 @@ impl Window {
         let engine = engine();
         let demand = watch.series_interval_ns.map(|interval| engine.want(interval, false));
         if demand.is_some() {
-            engine.freshen();
+            engine.freshen(0);
         }
         let mut own = lock(&engine.own);
         let Own { reader, marks } = &mut *own;
-        let io = if watch.io { reader.io() } else { Io::default() };
         let (resident, address_space) = reader.memory();
         let place = watch.peak.then(|| marks.open(resident, &mut HeldBy(reader)));
+        // After the mark, which is put back by writing.
+        let io = if watch.io { reader.io() } else { Io::default() };
         drop(own);
         // Last, so that nothing of the above is in the window.
         let (usage, cpu) = (usage::read(), clock::process_cpu());
@@ -196,7 +197,7 @@ impl Drop for Window {
 
 /// Adds what the shared series say of the window.
 fn take_series(engine: &Engine, measured: &mut Measured, keep_points: bool) {
-    engine.freshen();
+    engine.freshen(measured.wall_ns());
     let (start, end) = (measured.start_ns, measured.end_ns);
     let (is_measured, watts) = {
         let meter = lock(engine.meter());
@@ -314,6 +315,24 @@ mod tests {
         let memory = measured.series(&Scope::Machine, "memory share").unwrap();
         assert!(memory.mean > 0.0 && memory.mean < 1.0);
         assert!(measured.memory_points.len() >= 2, "{:?}", measured.memory_points);
+    }
+
+    #[test]
+    fn a_window_that_lasted_has_an_end_of_its_own() {
+        let window = Window::open(ALL);
+        let until = clock::monotonic() + 250_000_000;
+        // Someone else reads until shortly before its end.
+        while clock::monotonic() < until {
+            engine().sample();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(15));
+
+        let measured = window.close();
+
+        let last = lock(&engine().history).machine_read_at().unwrap();
+        // Tests that run beside this one may have read a little before.
+        let stale = measured.wall_ns() / 20;
+        assert!(last + stale >= measured.end_ns, "{} ns before", measured.end_ns - last);
     }
 
     #[test]
