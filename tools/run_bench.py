@@ -33,6 +33,8 @@ def main() -> int:
         python = ENVIRONMENTS / "bench" / "bin" / "python"
         if not python.exists():
             run(interpreter.program, "-m", "venv", ENVIRONMENTS / "bench", quiet=True)
+            # A workload; where it cannot be had, that row is left out, and said.
+            subprocess.run([python, "-m", "pip", "install", "-q", "numpy"], check=False)
         install_wheel(python, tools, build_wheel(tools, interpreter))
     except StepFailed as error:
         print(f"FAILED: {error}", file=sys.stderr)

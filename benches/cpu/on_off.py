@@ -1,9 +1,9 @@
 """Measures what recording costs, by turning it on and off inside one process.
 
-One window is some 60 ms of fixed work. Windows with the recorder on stand
-between windows with it off, and each is compared with its two neighbours: on a
-shared machine only that tells 1 % from nothing. Neighbouring off windows,
-compared with each other in the same way, say what the noise is.
+One window is some 60 ms of fixed work. A window with the recorder on stands
+between two with it off and is compared with them: on a shared machine only that
+tells 1 % from nothing. Three windows that are all off, compared in the same way,
+say what the noise is.
 
 Prints JSON: per setting the wall and the process CPU ratios.
 """
@@ -95,11 +95,16 @@ def measure(workload: str, settings: list[str], rounds: int) -> dict[str, dict[s
 
     tools = {name: SETTINGS[name]() for name in settings}
     ratios: dict[str, dict[str, list[float]]] = {n: {"wall": [], "cpu": []} for n in settings}
-    gc.collect()
     gc.disable()
-    before = window(work)
-    for _ in range(rounds):
-        for name, tool in tools.items():
+    for turn in range(rounds):
+        # In turn, so that nothing is measured at the same place of every round.
+        first = turn % len(settings)
+        for name in settings[first:] + settings[:first]:
+            tool = tools[name]
+            # Rubbish of one comparison must not slow down the next.
+            gc.collect()
+            settle()
+            before = window(work)
             tool.on()
             settle()
             on = window(work)
@@ -109,8 +114,6 @@ def measure(workload: str, settings: list[str], rounds: int) -> dict[str, dict[s
             for index, clock in enumerate(("wall", "cpu")):
                 off = (before[index] + after[index]) / 2
                 ratios[name][clock].append(on[index] / off)
-            before = after
-        gc.collect()
     return ratios
 
 

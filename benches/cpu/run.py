@@ -40,12 +40,30 @@ def main() -> int:
         metavar="PROGRAM",
         help="also count impossible stacks on this interpreter (repeatable)",
     )
-    options = parser.parse_args()
+    parser.add_argument(
+        "--workload",
+        action="append",
+        choices=sections.WORKLOADS,
+        help="what cost and peers run (repeatable; all of them)",
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        choices=sections.Options.peers,
+        help="compare with this profiler (repeatable; all of them)",
+    )
+    words = parser.parse_args()
+    options = sections.Options(
+        quick=words.quick,
+        pythons=tuple(words.python),
+        workloads=tuple(words.workload or sections.WORKLOADS),
+        peers=tuple(words.peer or sections.Options.peers),
+    )
     rows: list[Row] = []
     begin = time.monotonic()
-    for name in options.only or SECTIONS:
+    for name in words.only or SECTIONS:
         print(f"\n== {name}", flush=True)
-        rows += SECTIONS[name](options.quick, options.python)
+        rows += SECTIONS[name](options)
     print(f"\n== promises and verdicts ({time.monotonic() - begin:.0f} s)\n{verdicts(rows)}")
     return 1 if any(row.verdict == "MISS" for row in rows) else 0
 

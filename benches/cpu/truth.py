@@ -25,6 +25,7 @@ import c_calls  # noqa: E402
 import foreign_threads  # noqa: E402
 import kernel_time  # noqa: E402
 import raw_poll  # noqa: E402
+import short_calls  # noqa: E402
 import short_functions  # noqa: E402
 import sleep_mix  # noqa: E402
 import split  # noqa: E402
@@ -58,6 +59,13 @@ def short_error(trigger: str, seconds: float) -> float:
     return largest_error(right, answers.weight_by_function(profile, short_functions.NAMES))
 
 
+def call_error(trigger: str, seconds: float) -> float:
+    settings = {"interval_ms": 1, "trigger": trigger}
+    _, profile = recorded(lambda: short_calls.run(seconds), **settings)
+    seen = answers.weight_by_function(profile, short_calls.NAMES)
+    return largest_error(short_calls.truth(), seen)
+
+
 def thread_error(trigger: str, seconds: float) -> float:
     truth, profile = recorded(lambda: by_thread.run(seconds), interval_ms=1, trigger=trigger)
     weights = answers.weight_by_thread(profile)
@@ -86,6 +94,7 @@ CASES: dict[str, Callable[[str, float], float]] = {
     "kernel": lambda t, s: by_function(
         lambda: kernel_time.run(s), kernel_time.NAMES, interval_ms=1, trigger=t
     ),
+    "short calls": call_error,
     "beat 1 ms at 1 ms": lambda t, s: by_function(
         lambda: beat.run(s, 1.0), beat.NAMES, interval_ms=1, trigger=t
     ),
