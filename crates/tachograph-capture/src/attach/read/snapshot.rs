@@ -35,6 +35,8 @@ pub(crate) struct Habit {
     last_touched: FxHashMap<u64, u32>,
     /// The blocks to expect, in order.
     expected: Vec<u64>,
+    /// The same as pieces of memory, each an address and a length.
+    pieces: Vec<(u64, usize)>,
 }
 
 impl Habit {
@@ -67,6 +69,7 @@ impl Habit {
             self.expected.push(block);
         }
         self.expected.truncate(MOST_EXPECTED);
+        join(&self.expected, &mut self.pieces);
     }
 }
 
@@ -88,6 +91,9 @@ struct Copied {
     slots: Vec<Slot>,
     /// The blocks in the order of `bytes`, and whether a read touched them.
     blocks: Vec<(u64, bool)>,
+    /// What was copied on expectation, in order: the first block of each run, how
+    /// many there are, and where it is among `blocks`. The index has the others.
+    runs: Vec<(u64, u64, usize)>,
     /// Blocks that were read lately, and where they are among `blocks`.
     near: [(u64, usize); NEAR],
     /// Room that is never given back; the bytes of `blocks` are its beginning.
@@ -109,6 +115,7 @@ impl Snapshot {
             moment: 0,
             slots: vec![Slot::default(); SLOTS],
             blocks: Vec::with_capacity(MOST_BLOCKS),
+            runs: Vec::new(),
             near: [NOWHERE; NEAR],
             bytes: Vec::new(),
             pieces: Vec::new(),
@@ -121,9 +128,10 @@ impl Snapshot {
         let copied = &mut *self.copied.borrow_mut();
         copied.moment = copied.moment.wrapping_add(1);
         copied.blocks.clear();
+        copied.runs.clear();
         copied.near = [NOWHERE; NEAR];
         if let Some(habit) = habit {
-            copied.fetch(self.pid, &habit.expected);
+            copied.expect(self.pid, habit);
         }
     }
 
@@ -135,26 +143,39 @@ impl Snapshot {
 }
 
 impl Copied {
+    /// Copies what `habit` expects, as far as it can be read.
+    fn expect(&mut self, pid: i32, habit: &Habit) {
+        let came = self.read(pid, &habit.pieces, habit.expected.len());
+        self.blocks.extend(habit.expected.iter().take(came).map(|block| (*block, false)));
+        let mut position = 0;
+        for (address, length) in &habit.pieces {
+            let count = (length / BLOCK).min(came - position);
+            self.runs.push((address / BLOCK as u64, count as u64, position));
+            position += count;
+        }
+    }
+
     /// Copies `blocks`, which are in order, as far as they can be read.
     fn fetch(&mut self, pid: i32, blocks: &[u64]) {
-        self.pieces.clear();
-        for block in blocks {
-            let address = block * BLOCK as u64;
-            match self.pieces.last_mut() {
-                Some((start, length)) if *start + *length as u64 == address => *length += BLOCK,
-                _ => self.pieces.push((address, BLOCK)),
-            }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        join(blocks, &mut pieces);
+        let came = self.read(pid, &pieces, blocks.len());
+        self.pieces = pieces;
+        for block in blocks.iter().take(came) {
+            self.keep(*block);
         }
+    }
+
+    /// Copies `pieces`, which are `count` blocks, behind the blocks that are there;
+    /// gives the number of blocks that came.
+    fn read(&mut self, pid: i32, pieces: &[(u64, usize)], count: usize) -> usize {
         let begin = self.blocks.len() * BLOCK;
-        let end = begin + blocks.len() * BLOCK;
+        let end = begin + count * BLOCK;
         if self.bytes.len() < end {
             self.bytes.resize(end, 0);
         }
         let room = self.bytes.get_mut(begin..end).unwrap_or_default();
-        let came = read_pieces(pid, &self.pieces, room) / BLOCK;
-        for block in blocks.iter().take(came) {
-            self.keep(*block);
-        }
+        read_pieces(pid, pieces, room) / BLOCK
     }
 
     /// Enters the block whose bytes were added last.
@@ -173,6 +194,12 @@ impl Copied {
 
     #[inline]
     fn position(&self, block: u64) -> Option<usize> {
+        let after = self.runs.partition_point(|(first, ..)| *first <= block);
+        if let Some((first, count, position)) = self.runs.get(after.wrapping_sub(1))
+            && block - first < *count
+        {
+            return Some(position + (block - first) as usize);
+        }
         let mut at = slot_of(block);
         loop {
             let slot = self.slots.get(at)?;
@@ -212,6 +239,18 @@ impl Copied {
         let around: Vec<u64> = around.collect();
         self.fetch(pid, &around);
         self.position(block)
+    }
+}
+
+/// Joins `blocks`, which are in order, into as few pieces as they make.
+fn join(blocks: &[u64], pieces: &mut Vec<(u64, usize)>) {
+    pieces.clear();
+    for block in blocks {
+        let address = block * BLOCK as u64;
+        match pieces.last_mut() {
+            Some((start, length)) if *start + *length as u64 == address => *length += BLOCK,
+            _ => pieces.push((address, BLOCK)),
+        }
     }
 }
 
