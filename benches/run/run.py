@@ -1,4 +1,4 @@
-"""What `tachograph run` adds to a program that does nothing.
+"""What `tachograph run` adds to a program that does nothing, and what `attach` takes.
 
 Each round starts a bare interpreter, a recorded one and the other tools in a
 new order; the figure is the median of what a round took over its bare start,
@@ -22,8 +22,8 @@ from pathlib import Path
 Case = tuple[str, float | None, list[str]]
 
 
-def cases(folder: Path) -> list[Case]:
-    """List what is started; all but `bare` record the program `noop.py`."""
+def cases(folder: Path, waiting: int) -> list[Case]:
+    """List what is started; all but `bare` record `noop.py`, or the process `waiting`."""
     run = ["-m", "tachograph", "run", "-q", "--force", "-o", str(folder / "a.tacho")]
     help_text = subprocess.run(
         [sys.executable, "-m", "tachograph", "run", "--help"], capture_output=True, text=True
@@ -36,6 +36,8 @@ def cases(folder: Path) -> list[Case]:
         ("import tachograph", None, ["-c", "import tachograph"]),
         ("run", 30, [*run, *without]),
     ]
+    attach = ["-m", "tachograph", "attach", "-q", "--force", "-o", str(folder / "b.tacho")]
+    found.append(("attach", 15, [*attach, "-d", "0.001", str(waiting)]))
     if has_heap:
         found.append(("run, heap", 40, run))
     for tool, words in (
@@ -48,11 +50,14 @@ def cases(folder: Path) -> list[Case]:
     return found
 
 
-def measure(folder: Path, rounds: int) -> dict[str, list[float]]:
+# Cases that start no program of their own.
+WITHOUT_PROGRAM = ("import tachograph", "attach")
+
+
+def measure(folder: Path, listed: list[Case], rounds: int) -> dict[str, list[float]]:
     """Return milliseconds by case, one per round, over the round's bare start."""
     program = folder / "noop.py"
     program.write_text("pass\n")
-    listed = cases(folder)
     taken: dict[str, list[float]] = {name: [] for name, _, _ in listed}
     shuffle = random.Random(1)
     for turn in range(rounds + 2):
@@ -61,7 +66,7 @@ def measure(folder: Path, rounds: int) -> dict[str, list[float]]:
         times = {}
         for name, _, words in order:
             command = [sys.executable, *words]
-            command += [] if name == "import tachograph" else [str(program)]
+            command += [] if name in WITHOUT_PROGRAM else [str(program)]
             begun = time.perf_counter()
             subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
             times[name] = (time.perf_counter() - begun) * 1e3
@@ -79,10 +84,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="12 rounds, with more noise")
     wanted = parser.parse_args()
     os.environ.pop("PYTHONSTARTUP", None)
-    with tempfile.TemporaryDirectory() as name:
+    words = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with tempfile.TemporaryDirectory() as name, subprocess.Popen(words) as waiting:
         folder = Path(name)
-        promises = {name: promise for name, promise, _ in cases(folder)}
-        taken = measure(folder, 12 if wanted.quick else wanted.rounds)
+        listed = cases(folder, waiting.pid)
+        promises = {name: promise for name, promise, _ in listed}
+        try:
+            taken = measure(folder, listed, 12 if wanted.quick else wanted.rounds)
+        finally:
+            waiting.kill()
     print(f"{'start of':20} {'added':>10} {'±':>8} {'promise':>10}")
     kept = True
     for name, values in taken.items():

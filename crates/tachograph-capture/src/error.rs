@@ -16,6 +16,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Two recordings of one process cannot share a file.
+    #[error(
+        "another recording of this process is being written to {path:?}; \
+         choose another name, or finish that one first"
+    )]
+    OutputTaken {
+        /// Where both should have gone.
+        path: PathBuf,
+    },
     /// The interpreter is one we cannot read.
     #[error(
         "cannot read the frames of {found}; CPython 3.11 to 3.15 are supported, upgrade tachograph"
@@ -75,6 +84,26 @@ pub enum Error {
          what was recorded until then is kept, start again to see the new program"
     )]
     ProgramReplaced {
+        /// The process.
+        pid: i32,
+    },
+    /// The interpreter cannot load anything while it runs.
+    #[error(
+        "process {pid} runs CPython {version}, and only 3.14 and newer let a recorder in while \
+         they run; leave --heap out, or start the program with `tachograph run`"
+    )]
+    NoHook {
+        /// The process.
+        pid: i32,
+        /// What it runs.
+        version: String,
+    },
+    /// The interpreter was told to let nobody in.
+    #[error(
+        "process {pid} lets no debugger in: it was started with PYTHON_DISABLE_REMOTE_DEBUG or \
+         -X disable-remote-debug; start it without, or leave --heap out"
+    )]
+    HookClosed {
         /// The process.
         pid: i32,
     },

@@ -8,11 +8,11 @@ use clap::builder::Styles;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use crate::console::{Color, Console};
+use crate::console::{Color, Console, Stream};
 use crate::end::{End, Installation};
 use crate::failure::Failure;
-use crate::split;
 use crate::verbs::Verb;
+use crate::{help, split};
 
 /// Headings stand out, words to type are bold; nothing depends on a colour.
 const STYLES: Styles = Styles::styled()
@@ -38,7 +38,7 @@ exit status:
 /// Records where a program's time and memory go, and answers from the recording.
 #[derive(Debug, Parser)]
 #[command(name = "tachograph", bin_name = "tachograph", version, styles = STYLES)]
-#[command(after_help = EXAMPLES, max_term_width = 100)]
+#[command(after_help = EXAMPLES)]
 struct Words {
     /// Say nothing but results and errors
     #[arg(short, long, global = true, display_order = 900)]
@@ -55,14 +55,25 @@ struct Words {
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
+/// Help is never wider than this.
+const WIDEST: usize = 100;
+
 /// The command as clap knows it, for completions and for tests.
 #[must_use]
 pub fn command() -> clap::Command {
-    with_short_help(Words::command()).mut_subcommands(with_short_help)
+    command_for(Console::default().style(Stream::Output).width.min(WIDEST))
+}
+
+/// The command with help for a terminal of `width` columns.
+pub(crate) fn command_for(width: usize) -> clap::Command {
+    let shaped = |command| with_short_help(command, width);
+    shaped(Words::command()).term_width(width).mut_subcommands(shaped)
 }
 
 /// `-h` and `--help` print the same compact text, every option on a line.
-fn with_short_help(command: clap::Command) -> clap::Command {
+fn with_short_help(command: clap::Command, width: usize) -> clap::Command {
+    let after = command.get_after_help().map(|text| help::fitted(&text.to_string(), width));
+    let command = command.after_help(after.unwrap_or_default());
     let said = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     let more = said.split_once("\n\n").map(|(_, more)| more.to_owned());
     let command = command.long_about(None::<&str>).help_template(TEMPLATE);

@@ -11,6 +11,7 @@ mod commands;
 mod console;
 mod end;
 mod failure;
+mod help;
 mod outside;
 mod part;
 mod rate;

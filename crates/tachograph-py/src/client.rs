@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ type FinishedRow = (Recording, Option<String>);
 /// One door's window on the session.
 #[pyclass(frozen, module = "tachograph._native")]
 pub(crate) struct Client {
-    running: Mutex<Option<capture::Client>>,
+    running: capture::Shared,
 }
 
 impl Client {
@@ -100,7 +100,7 @@ impl Client {
         guarded(|| {
             let client =
                 py.detach(|| capture::Client::open(options, host)).map_err(from_capture)?;
-            Ok(Self { running: Mutex::new(Some(client)) })
+            Ok(Self { running: Arc::new(Mutex::new(Some(client))) })
         })
     }
 
@@ -148,6 +148,14 @@ impl Client {
                 let recording = Recording::from_encoded(finished.bytes, "the recording");
                 (recording, finished.file_error)
             }))
+        })
+    }
+
+    /// Lets whoever listens at `socket` close the window; `finish` may still come first.
+    fn finish_with(&self, py: Python<'_>, socket: PathBuf) -> PyResult<()> {
+        guarded(|| {
+            let door = Arc::clone(&self.running);
+            py.detach(|| capture::finish_with(door, &socket)).map_err(from_capture)
         })
     }
 

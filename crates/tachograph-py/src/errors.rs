@@ -60,10 +60,14 @@ fn os_error(error: &dyn Error, cause: &io::Error) -> PyErr {
     }
 }
 
+/// "Device or resource busy", which is what the kernel says of a file in use.
+const EBUSY: i32 = 16;
+
 /// The Python exception for a capture that failed.
 pub(crate) fn from_capture(error: capture::Error) -> PyErr {
     match &error {
         capture::Error::OutputDenied { source, .. } => os_error(&error, source),
+        capture::Error::OutputTaken { .. } => PyOSError::new_err((EBUSY, told(&error))),
         capture::Error::TriggerForCpuOnly { .. } => PyValueError::new_err(told(&error)),
         _ => ours::TachographError::new_err(told(&error)),
     }

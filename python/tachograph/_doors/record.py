@@ -81,6 +81,7 @@ def record(
     Raises:
         ValueError: An argument is out of range.
         PermissionError: ``path`` cannot be written.
+        OSError: Another recording of this process is being written to ``path``.
         TachographError: This interpreter or machine cannot be sampled.
 
     Example:
@@ -109,7 +110,7 @@ class Record:
     """What ``record()`` returns: a block for ``with``, and a decorator.
 
     It can be entered again and again, nested and by several threads; each time
-    makes a recording of its own.
+    makes a recording of its own. With a path only one can be made at a time.
     """
 
     __slots__ = ("_path", "_settings", "_windows")

@@ -8,7 +8,7 @@ import sys
 from .._native import finish_when_told_to_end
 from . import host
 from .fork_warning import keep_quiet_about_own_threads
-from .settings import Settings
+from .settings import settings_of
 from .window import Window
 
 TYPE_CHECKING = False
@@ -43,18 +43,7 @@ def _open(wishes: dict[str, str]) -> bool:
     path = _claim(wishes["output"], wishes["family"] == "1")
     if path is None:
         return False
-    settings = Settings(
-        interval_ns=int(wishes["interval_ns"]),
-        memory_limit_mb=int(wishes["memory_limit_mb"]),
-        mode=wishes["mode"],
-        trigger=wishes["trigger"],
-        max_depth=int(wishes["max_depth"]),
-        native=wishes["native"] == "1",
-        source=wishes["source"] == "1",
-        heap=wishes["heap"] == "1",
-        heap_rate_kb=int(wishes["heap_rate_kb"]),
-        machine=wishes["machine"] == "1",
-    )
+    settings = settings_of(wishes)
     host.started_script = wishes.get("script", "")
     try:
         _window = Window(settings, path, fallback="tacho")

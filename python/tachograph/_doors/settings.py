@@ -67,6 +67,22 @@ class Settings:
         self.machine = bool(machine)
 
 
+def settings_of(wishes: dict[str, str]) -> Settings:
+    """Return the settings that the command line asked for, as text."""
+    return Settings(
+        interval_ns=int(wishes["interval_ns"]),
+        memory_limit_mb=int(wishes["memory_limit_mb"]),
+        mode=wishes["mode"],
+        trigger=wishes["trigger"],
+        max_depth=int(wishes["max_depth"]),
+        native=wishes["native"] == "1",
+        source=wishes["source"] == "1",
+        heap=wishes["heap"] == "1",
+        heap_rate_kb=int(wishes["heap_rate_kb"]),
+        machine=wishes["machine"] == "1",
+    )
+
+
 def _whole(name: str, value: SupportsIndex, most: int) -> int:
     """Return `value` as an int between 1 and `most`."""
     try:

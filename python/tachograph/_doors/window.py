@@ -14,7 +14,7 @@ from _thread import RLock
 from .._native import Client, format_of
 from ..exceptions import TachographError
 from . import host
-from .paths import writable_path
+from .paths import Claim, writable_path
 from .warn import warn
 
 TYPE_CHECKING = False
@@ -44,7 +44,16 @@ class Window:
         fallback: The format of a file whose name does not say one.
     """
 
-    __slots__ = ("_client", "_finished", "_finishing", "_format", "_pid", "path", "settings")
+    __slots__ = (
+        "_claim",
+        "_client",
+        "_finished",
+        "_finishing",
+        "_format",
+        "_pid",
+        "path",
+        "settings",
+    )
 
     def __init__(
         self,
@@ -59,25 +68,14 @@ class Window:
         self._pid = os.getpid()
         self._finished: NativeRecording | None = None
         self._finishing = RLock()
-        self._client = Client.open(
-            interval_ns=settings.interval_ns,
-            mode=settings.mode,
-            trigger=settings.trigger,
-            native=settings.native,
-            max_depth=settings.max_depth,
+        self._claim = Claim(self.path)
+        try:
             # Only a recording can be written while it is made.
-            path=self.path if self._format == "tacho" else None,
-            memory_limit_bytes=settings.memory_limit_mb * _MB,
-            source=settings.source,
-            heap=(
-                (settings.heap_rate_kb * 1024, True, settings.native, 0) if settings.heap else None
-            ),
-            python=host.python_facts(),
-            command=host.command(),
-            roots=host.roots(),
-            thread_names=host.thread_names(),
-            machine_interval_ns=_MACHINE_NS if settings.machine else None,
-        )
+            in_file = self.path if self._format == "tacho" else None
+            self._client = open_client(settings, in_file)
+        except BaseException:
+            self._claim.give_back()
+            raise
         _remember(self)
 
     @property
@@ -110,7 +108,10 @@ class Window:
                 names = host.thread_names()
                 self._finished, file_error = self._client.finish(names)
                 _forget(self)
-                self._deliver(self._finished, file_error)
+                try:
+                    self._deliver(self._finished, file_error)
+                finally:
+                    self._claim.give_back()
             return self._finished
 
     def _deliver(self, recording: NativeRecording, file_error: str | None) -> None:
@@ -127,6 +128,27 @@ class Window:
                 problem = str(error)
         if problem is not None:
             warn(f"{self.path!r} is not complete: {problem}; save it elsewhere")
+
+
+def open_client(settings: Settings, path: str | None) -> Client:
+    """Open a window on the session that writes to `path` while it records."""
+    heap = (settings.heap_rate_kb * 1024, True, settings.native, 0)
+    return Client.open(
+        interval_ns=settings.interval_ns,
+        mode=settings.mode,
+        trigger=settings.trigger,
+        native=settings.native,
+        max_depth=settings.max_depth,
+        path=path,
+        memory_limit_bytes=settings.memory_limit_mb * _MB,
+        source=settings.source,
+        heap=heap if settings.heap else None,
+        python=host.python_facts(),
+        command=host.command(),
+        roots=host.roots(),
+        thread_names=host.thread_names(),
+        machine_interval_ns=_MACHINE_NS if settings.machine else None,
+    )
 
 
 def _remember(window: Window) -> None:

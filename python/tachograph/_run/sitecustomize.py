@@ -38,6 +38,18 @@ def _step_aside(settings: dict[str, str]) -> None:
         del os.environ["PYTHONPATH"]
 
 
+def _is_recorded(settings: dict[str, str]) -> bool:
+    """Tell whether the library for programs without Python records this process.
+
+    It was there first, in a program that loads its interpreter later. A shell
+    that became this interpreter left its number behind, but not the library.
+    """
+    if settings.get("native_pid") != str(os.getpid()):
+        return False
+    with open("/proc/self/maps") as maps:
+        return "/tachograph/_preload.so" in maps.read()
+
+
 def _say(why: object) -> None:
     print(f"tachograph: cannot record process {os.getpid()}: {why}", file=sys.stderr)
 
@@ -66,7 +78,8 @@ def _record(settings: dict[str, str]) -> None:
 if "TACHOGRAPH_RUN" in os.environ:
     _settings = _read(os.environ["TACHOGRAPH_RUN"])
     _step_aside(_settings)
-    _record(_settings)
+    if not _is_recorded(_settings):
+        _record(_settings)
     # The program's own, if it has one: an ImportError says that it has none,
     # to the interpreter as well.
     __import__("sitecustomize")

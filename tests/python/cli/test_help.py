@@ -29,6 +29,12 @@ def test_every_verb_explains_itself_with_examples_and_exit_statuses(tmp_path: Pa
         assert shown.returncode == 0
         assert "examples:\n" in shown.stdout and "exit status:\n" in shown.stdout, verb
         assert max(map(len, shown.stdout.splitlines())) <= 100, verb
+        of_80_columns = plain_environment(COLUMNS="80")
+        narrow = command(verb, "--help", folder=tmp_path, environment=of_80_columns)
+        assert max(map(len, narrow.stdout.splitlines())) <= 80, verb
+        for line in shown.stdout.split("examples:\n")[1].split("\n\n")[0].splitlines():
+            example = line.strip().split("   ")[0]
+            assert f"  {example}\n" in narrow.stdout or line in narrow.stdout, "it cannot be pasted"
 
 
 def test_help_is_coloured_on_a_terminal_only(tmp_path: Path) -> None:

@@ -185,6 +185,66 @@ def test_the_machine_is_read_unless_told_otherwise(busy: Path, tmp_path: Path) -
     assert points("without.tacho") == 0
 
 
+RECORDS = """\
+import os, tachograph
+print(sorted(name for name in os.listdir() if name == "program.tacho"))
+with tachograph.record("program.tacho"):
+    with tachograph.span("inside"):
+        pass
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["-o", "program.tacho"]], ids=["default", "named"])
+def test_a_program_that_records_to_the_same_name_keeps_its_file(
+    words: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(RECORDS)
+
+    shown = command("run", *words, "program.py", folder=tmp_path)
+
+    assert (shown.returncode, shown.stdout) == (0, "[]\n"), shown.stderr
+    told, recorded = shown.stderr.splitlines()[0], tachograph.open(tmp_path / "program-2.tacho")
+    assert told == (
+        "program.tacho was written while the program ran and is kept; "
+        "this recording is program-2.tacho"
+    )
+    assert "tachograph report program-2.tacho" in shown.stderr
+    # Its own holds the block alone, ours the whole program.
+    own = tachograph.open(tmp_path / "program.tacho")
+    assert own.duration < recorded.duration
+    assert [span.name for span in own.timeline()] == ["inside"]
+    assert sorted(path.name for path in tmp_path.glob("*.tacho")) == [
+        "program-2.tacho",
+        "program.tacho",
+    ]
+
+
+def test_force_keeps_the_old_recording_until_the_end(busy: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tacho").write_text("old")
+    code = "print(open('a.tacho').read())"
+
+    shown = command("run", "-q", "--force", "-o", "a.tacho", "-c", code, folder=tmp_path)
+
+    assert shown.stdout == "old\n"
+    tachograph.open(tmp_path / "a.tacho")
+    assert list(tmp_path.glob("*.tacho")) == [tmp_path / "a.tacho"]
+
+
+def test_two_runs_at_once_get_a_recording_each(busy: Path, tmp_path: Path) -> None:
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tachograph", "run", "-q", busy.name, "0.2"],
+            cwd=tmp_path,
+            env=plain_environment(),
+        )
+        for _ in range(2)
+    ]
+
+    assert [run.wait(60) for run in both] == [0, 0]
+    for name in ("busy.tacho", "busy-2.tacho"):
+        tachograph.open(tmp_path / name)
+
+
 def test_options_reach_the_recorder(busy: Path, tmp_path: Path) -> None:
     command(
         "run", "-o", "a.tacho", "-r", "300", "--mode", "wall", "--no-native", "--no-source",
@@ -231,6 +291,10 @@ def test_open_draws_the_flame_graph_and_calls_the_browser(busy: Path, tmp_path: 
     assert (tmp_path / "busy.svg").read_text().startswith("<?xml")
 
 
+# An interpreter that keeps everything out that it was not built with.
+ISOLATED = ["--", sys.executable, "-I", "-c"]
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
@@ -243,8 +307,9 @@ def test_open_draws_the_flame_graph_and_calls_the_browser(busy: Path, tmp_path: 
         (["--", "no-such-command"], 3, "tachograph: cannot start no-such-command: No such file"),
         (["-r", "0", "busy.py"], 2, "must be between 1 and 1000"),
         (["--mode", "wall", "--trigger", "perf", "busy.py"], 2, "leave --trigger out with --mode"),
-        (["--", "true"], 3, "tachograph: nothing was recorded: no Python with tachograph started"),
-        (["--", "false"], 1, "tachograph: nothing was recorded"),
+        (["-o", ".", "busy.py"], 2, "it is there and no file\n  name a file with -o"),
+        ([*ISOLATED, "exit(0)"], 3, "tachograph: nothing was recorded: no Python with tachograph"),
+        ([*ISOLATED, "exit(1)"], 1, "tachograph: nothing was recorded"),
         ([], 2, "Usage: tachograph run"),
     ],
 )

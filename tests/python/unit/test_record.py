@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -197,3 +198,29 @@ def test_coroutines_and_generators_are_recorded_to_their_end(tmp_path: Path) -> 
     assert asyncio.run(collect()) == [0, 1, 2]
     for name in ("coroutine", "generator", "async_generator"):
         assert tachograph.open(tmp_path / f"{name}.tacho").duration >= 0.05
+
+
+@pytest.mark.parametrize("name", ["run.tacho", "run.svg"])
+def test_a_file_that_is_being_written_is_refused_to_a_second_recording(
+    name: str, tmp_path: Path
+) -> None:
+    path, link = tmp_path / name, tmp_path / f"link-{name}"
+    link.symlink_to(path)
+
+    with tachograph.record(path) as first:
+        for taken in (path, link):
+            with pytest.raises(OSError, match=rf"{taken.name}.*choose another name") as refused:
+                tachograph.record(taken).__enter__()
+            assert refused.value.errno == errno.EBUSY
+        with tachograph.record(tmp_path / f"other-{name}"):
+            pass
+
+    assert first.duration > 0
+    with tachograph.record(path):  # it is free again
+        pass
+    assert path.stat().st_size > 0
+
+
+def test_a_device_can_be_written_by_several_recordings() -> None:
+    with tachograph.record("/dev/null"), tachograph.record("/dev/null"):
+        pass

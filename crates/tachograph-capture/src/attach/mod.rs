@@ -8,6 +8,7 @@
 
 mod dump;
 mod find;
+mod hook;
 mod inspect;
 mod log;
 mod options;
@@ -18,6 +19,7 @@ mod recorder;
 pub use dump::{Dump, DumpOptions, FrameDump, ThreadDump, dump};
 pub use find::process::{resident_bytes, title, uptime_ns};
 pub use find::target::{Presence, Target};
+pub use hook::Hook;
 pub use inspect::tasks::{Await, Task};
 pub use options::{AttachOptions, Progress};
 pub use recorder::Recorder;

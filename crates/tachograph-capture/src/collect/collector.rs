@@ -150,6 +150,11 @@ impl Collector {
     }
 
     fn open(&mut self, options: Options, host: &Host, live: Arc<Live>) -> Result<u64, Error> {
+        if let Some(path) = &options.path
+            && self.doors.iter().any(|door| door.writes_to(path))
+        {
+            return Err(Error::OutputTaken { path: path.clone() });
+        }
         // What was seen so far belongs to the doors that are open now.
         self.gather();
         self.write_batch();

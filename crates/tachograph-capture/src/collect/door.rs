@@ -1,5 +1,6 @@
 //! One door's window on the session: its own clock zero, file and losses.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -187,6 +188,11 @@ impl Door {
             peak_time: log.peak_time,
             stats,
         })
+    }
+
+    /// Whether the file at `path` is this door's.
+    pub(crate) fn writes_to(&self, path: &Path) -> bool {
+        self.writer.get_ref().writes_to(path)
     }
 
     /// How long the window has been open at `now`.

@@ -3,8 +3,9 @@
 //! The file is a copy. When the disk is full or goes away, the recording goes
 //! on in memory and says so at the end.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -37,6 +38,16 @@ impl Sink {
             path: path.map(Path::to_owned),
             error: None,
         })
+    }
+
+    /// Whether the file at `path` is the one that is being written, by whatever
+    /// name. A pipe or a device can be written to by several.
+    pub(crate) fn writes_to(&self, path: &Path) -> bool {
+        let Some(own) = self.file.as_ref().and_then(|file| file.metadata().ok()) else {
+            return false;
+        };
+        let is_same = |other: Metadata| (own.dev(), own.ino()) == (other.dev(), other.ino());
+        own.is_file() && fs::metadata(path).is_ok_and(is_same)
     }
 
     /// No more room, neither in a file nor in memory, where tables of
@@ -117,6 +128,23 @@ mod tests {
     fn a_place_that_does_not_exist_is_refused_at_once() {
         let error = Sink::new(1, Some(Path::new("/nowhere/at/all.tacho"))).unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all.tacho"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_known_by_every_name_and_a_device_is_never_taken() {
+        let folder = std::env::temp_dir().join(format!("tacho-sink-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (name, link) = (folder.join("a.tacho"), folder.join("link.tacho"));
+        let sink = Sink::new(1, Some(&name)).unwrap();
+        std::os::unix::fs::symlink(&name, &link).unwrap();
+
+        assert!(sink.writes_to(&name) && sink.writes_to(&link));
+        assert!(!sink.writes_to(&folder.join("b.tacho")));
+        fs::rename(&name, folder.join("b.tacho")).unwrap();
+        assert!(!sink.writes_to(&name) && sink.writes_to(&folder.join("b.tacho")));
+        let device = Sink::new(1, Some(Path::new("/dev/null"))).unwrap();
+        assert!(!device.writes_to(Path::new("/dev/null")));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

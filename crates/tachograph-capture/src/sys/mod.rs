@@ -28,6 +28,7 @@ pub(crate) mod perf;
 pub(crate) mod ptrace;
 pub(crate) mod registers;
 pub(crate) mod remote_read;
+pub(crate) mod remote_write;
 pub(crate) mod resident;
 pub(crate) mod signals;
 pub(crate) mod slots;

@@ -1,8 +1,12 @@
 //! One line that says how a recording goes, on a terminal only, gone at the end.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
 
 use tachograph_capture::attach::{Progress, resident_bytes, title};
+use tachograph_profile::export::format::bytes;
 
 use crate::console::{Console, Stream};
 
@@ -32,6 +36,24 @@ impl ProgressLine {
         let text = self.text(progress);
         self.before = *progress;
         let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
+    }
+
+    /// Draws the line anew for a recorder inside of the process, which writes to `path`.
+    pub(crate) fn draw_inside(&mut self, elapsed: Duration, path: &Path) {
+        if !self.is_shown {
+            return;
+        }
+        let (dot, seconds) = (if self.unicode { "●" } else { "*" }, elapsed.as_secs());
+        let written = bytes(fs::metadata(path).map_or(0, |file| file.len()));
+        let _ = write!(
+            io::stderr().lock(),
+            "\r\x1b[2K{dot} recording {} ({}) from inside  {:02}:{:02}  rss {}  {written}  Ctrl-C ends",
+            self.title,
+            self.pid,
+            seconds / 60,
+            seconds % 60,
+            bytes(resident_bytes(self.pid)),
+        );
     }
 
     fn text(&self, progress: &Progress) -> String {

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 examples:
-  tachograph completions bash > ~/.local/share/bash-completion/completions/tachograph
-  tachograph completions zsh > ~/.zfunc/_tachograph     ~/.zfunc must be in $fpath
+  eval \"$(tachograph completions bash)\"                  a line for ~/.bashrc
+  tachograph completions zsh > ~/.zfunc/_tachograph      ~/.zfunc must be in $fpath
   tachograph completions fish > ~/.config/fish/completions/tachograph.fish
 
 exit status:

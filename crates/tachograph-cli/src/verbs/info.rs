@@ -23,7 +23,7 @@ examples:
 exit status:
   0  done     2  wrong usage     3  the recording could not be read";
 
-/// Say what a recording is: program, machine, settings, how much it holds
+/// Tell what a recording holds: program, machine, settings, counts
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Info {

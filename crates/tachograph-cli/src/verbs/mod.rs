@@ -46,7 +46,7 @@ impl Verb {
     ) -> Result<End, Failure> {
         match self {
             Self::Run(verb) => verb.run(console, installation),
-            Self::Attach(verb) => verb.run(console),
+            Self::Attach(verb) => verb.run(console, installation),
             Self::Top(verb) => verb.run(console),
             Self::Dump(verb) => verb.run(console),
             Self::Report(verb) => verb.run(console),

@@ -10,7 +10,8 @@ use tachograph_profile::{Profile, file};
 
 use super::start::Output;
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::failure::{Failure, without_number};
+use crate::words;
 
 /// How long to wait for processes that outlive the program.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,18 +29,28 @@ pub(super) struct Recorded {
 /// Opens what the program left, joined if it is a family; `None` when there
 /// is nothing.
 pub(super) fn collect(output: &Output, console: &Console) -> Result<Option<Recorded>, Failure> {
+    let working = &output.place.working;
+    let native = working.with_extension("native.tacho");
+    if is_empty(working) {
+        // Only a program without Python was there to be recorded.
+        let _ = fs::rename(&native, working);
+    } else {
+        let _ = fs::remove_file(&native);
+    }
     if !output.family {
-        return match file::open(&output.path) {
-            Ok(profile) => Ok(Some(Recorded { path: output.path.clone(), profile, processes: 1 })),
-            Err(_) if is_empty(&output.path) => {
+        return match file::open(working) {
+            Ok(profile) => {
+                Ok(Some(Recorded { path: named(output, console), profile, processes: 1 }))
+            }
+            Err(_) if is_empty(working) => {
                 // The program ended before the recorder had written anything.
-                let _ = fs::remove_file(&output.path);
+                let _ = fs::remove_file(working);
                 Ok(None)
             }
             Err(error) => Err(error.into()),
         };
     }
-    let parts = wait_for_all(&output.path)?;
+    let parts = wait_for_all(working)?;
     let mut members = Vec::new();
     for (path, pid) in parts {
         if is_running(pid, Path::new("/proc")) {
@@ -58,11 +69,35 @@ pub(super) fn collect(output: &Output, console: &Console) -> Result<Option<Recor
     }
     let (paths, profiles): (Vec<_>, Vec<_>) = members.into_iter().unzip();
     let profile = Profile::merge(&profiles);
-    file::write(&output.path, &profile)?;
+    file::write(working, &profile)?;
     for path in &paths {
         let _ = fs::remove_file(path);
     }
-    Ok(Some(Recorded { path: output.path.clone(), profile, processes: paths.len() }))
+    Ok(Some(Recorded { path: named(output, console), profile, processes: paths.len() }))
+}
+
+/// Gives the recording its name; one that cannot be had is told.
+fn named(output: &Output, console: &Console) -> PathBuf {
+    let place = &output.place;
+    match place.settle() {
+        Ok(path) => {
+            if let Some(wanted) = place.missed(&path) {
+                console.note(&format!(
+                    "{} was written while the program ran and is kept; this recording is {}",
+                    words::shown_path(wanted),
+                    words::shown_path(&path)
+                ));
+            }
+            path
+        }
+        Err(error) => {
+            console.failure(&Failure::failed(
+                format!("cannot rename the recording: {}", without_number(&error.to_string())),
+                format!("it is complete, as {}", place.working.display()),
+            ));
+            place.working.clone()
+        }
+    }
 }
 
 /// The parts of all processes. Helpers of `multiprocessing` end a moment after
@@ -84,7 +119,8 @@ fn is_empty(path: &Path) -> bool {
 }
 
 /// The recordings of single processes beside `path`, with their process ids:
-/// `train.4242.tacho`, and `train.4242-2.tacho` of the program it became.
+/// `train.99.4242.tacho`, and `train.99.4242-2.tacho` of the program it became,
+/// with our own process id before theirs.
 fn parts(path: &Path) -> Result<Vec<(PathBuf, u32)>, Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

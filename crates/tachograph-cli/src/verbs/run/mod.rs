@@ -6,6 +6,8 @@
 //! and a family of processes is joined however it ends.
 
 mod family;
+mod place;
+mod preload;
 mod program;
 mod progress;
 mod show;
@@ -31,6 +33,7 @@ examples:
   tachograph run --mode wall -m http.server       waiting counts too
   tachograph run --subprocesses train.py          with its child processes
   tachograph run -- gunicorn app:app              any command that starts Python
+  tachograph run -- ./simulate                    a program without Python, its native code
 
 exit status:
   that of the program, or the signal it died of
@@ -136,6 +139,6 @@ impl Run {
         let (output, child) = (started.output, started.child);
         let ended = watch::until_the_end(signals, child, &program.name, &output.watched, console)?;
         let recorded = family::collect(&output, console)?;
-        show::show(&recorded, ended, &self, console)
+        show::show(&recorded, ended, &self, output.obstacle.as_deref(), console)
     }
 }

@@ -1,12 +1,10 @@
 //! What a person sees when the program has ended.
 
 use std::env;
-use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use tachograph_profile::export::format::bytes;
 use tachograph_profile::export::{self, Format};
 
 use super::Run;
@@ -22,11 +20,12 @@ pub(super) fn show(
     recorded: &Option<Recorded>,
     ended: Ended,
     options: &Run,
+    obstacle: Option<&str>,
     console: &Console,
 ) -> Result<End, Failure> {
     let end = end_of(ended.status);
     let Some(recorded) = recorded else {
-        console.failure(&nothing_recorded());
+        console.failure(&nothing_recorded(obstacle));
         return Ok(if end == End::DONE { End::FAILED } else { end });
     };
     if !console.quiet {
@@ -36,7 +35,7 @@ pub(super) fn show(
             facts.push(format!("{} processes", recorded.processes));
         }
         let text = remedies::summary(&recorded.profile, &style, &facts);
-        console.note(&format!("{text}\n\n{}", next_commands(recorded)));
+        console.note(&format!("{text}\n\n{}", words::next_commands(&recorded.path, &style)));
     }
     if options.open {
         open(recorded, console)?;
@@ -64,38 +63,18 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-fn nothing_recorded() -> Failure {
+fn nothing_recorded(obstacle: Option<&str>) -> Failure {
+    if let Some(why) = obstacle {
+        return Failure::failed(
+            format!("nothing was recorded: no Python started, and {why}"),
+            "record the command that starts Python, or a program that loads the C library",
+        );
+    }
     Failure::failed(
         "nothing was recorded: no Python with tachograph started",
         "start it with CPython 3.11 or newer and without -I, -E and -S, or look at it from outside \
          with tachograph attach",
     )
-}
-
-/// The recording and what to do with it.
-fn next_commands(recorded: &Recorded) -> String {
-    let size = fs::metadata(&recorded.path).map_or(0, |file| file.len());
-    let name = shown_path(&recorded.path, env::current_dir().ok().as_deref());
-    let quoted = shell_word(&name);
-    format!(
-        "  {name} ({})   tachograph report {quoted}   ·   tachograph export {quoted} -f speedscope",
-        bytes(size)
-    )
-}
-
-/// The path from here if the file is below, otherwise from the root.
-fn shown_path(path: &Path, here: Option<&Path>) -> String {
-    let below = here.and_then(|here| path.strip_prefix(here).ok());
-    below.unwrap_or(path).display().to_string()
-}
-
-/// `text` as one word of a shell.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./+=:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Draws the flame graph beside the recording and shows it in a browser.
@@ -104,7 +83,7 @@ fn open(recorded: &Recorded, console: &Console) -> Result<(), Failure> {
     export::save(&recorded.profile, &path, Some(Format::Svg), None)?;
     let shown = browsers().iter().any(|browser| starts(browser, &path));
     let told = if shown { "" } else { " (no browser was found: open it yourself)" };
-    let name = shown_path(&path, env::current_dir().ok().as_deref());
+    let name = words::shown_path(&path);
     console.note(&format!("  {name}{told}"));
     Ok(())
 }
@@ -135,14 +114,5 @@ mod tests {
         assert_eq!(ending(ExitStatus::from_raw(3 << 8)), "exit 3");
         assert_eq!(ending(ExitStatus::from_raw(15)), "killed by SIGTERM");
         assert_eq!(ending(ExitStatus::from_raw(9)), "killed by SIGKILL");
-    }
-
-    #[test]
-    fn the_next_command_can_be_pasted() {
-        assert_eq!(shell_word("runs/train-2.tacho"), "runs/train-2.tacho");
-        assert_eq!(shell_word("it's a run.tacho"), r"'it'\''s a run.tacho'");
-        let here = Path::new("/home/ada");
-        assert_eq!(shown_path(Path::new("/home/ada/a.tacho"), Some(here)), "a.tacho");
-        assert_eq!(shown_path(Path::new("/tmp/a.tacho"), Some(here)), "/tmp/a.tacho");
     }
 }

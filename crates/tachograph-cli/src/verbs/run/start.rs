@@ -11,14 +11,18 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 use std::process::{Child, Command, Stdio};
 
+use super::place::Place;
+use super::preload::{self, Preload};
 use super::program::Program;
 use super::{Mode, Run, Trigger};
 use crate::end::Installation;
 use crate::failure::{Failure, without_number};
-use crate::words;
 
 /// The variable that says "record yourself", and how.
 const VARIABLE: &str = "TACHOGRAPH_RUN";
+
+/// What the loader puts before all other libraries.
+const PRELOAD: &str = "LD_PRELOAD";
 
 /// The folder in the package that holds the module that starts the recorder.
 const STARTER: &str = "_run";
@@ -32,15 +36,17 @@ pub(super) struct Started {
 }
 
 /// Where recordings appear.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Output {
     /// The recording that the user gets.
-    pub(super) path: PathBuf,
+    pub(super) place: Place,
     /// The file that grows while the program runs.
     pub(super) watched: PathBuf,
-    /// Every process writes `<path without ending>.<pid>.tacho`; they are
-    /// joined at the end.
+    /// Every process writes `<working name without ending>.<pid>.tacho`; they
+    /// are joined at the end.
     pub(super) family: bool,
+    /// Why a program without Python cannot be recorded.
+    pub(super) obstacle: Option<String>,
 }
 
 /// Starts `program` as `options` say.
@@ -49,7 +55,7 @@ pub(super) fn start(
     program: &Program,
     installation: Option<&Installation>,
 ) -> Result<Started, Failure> {
-    let path = output_path(options, program)?;
+    let place = Place::choose(options.output.as_deref(), &program.stem, options.force)?;
     let (python, package) = interpreter(options, installation)?;
     let mut command = if program.is_command {
         let mut command = Command::new(&program.words[0]);
@@ -72,50 +78,32 @@ pub(super) fn start(
             "install tachograph in a folder without one: Python's search path cannot hold it",
         ));
     }
-    let settings = settings(options, program, &path, inherited.as_deref());
-    command.env("PYTHONPATH", search).env(VARIABLE, settings);
-    if options.force && path.is_file() {
-        let _ = std::fs::remove_file(&path);
+    let mut settings = settings(options, program, &place.working);
+    let preloaded = env::var_os(PRELOAD);
+    settings.extend(inherited.map(|path| ("pythonpath", path)));
+    settings.extend(preloaded.clone().map(|path| ("ld_preload", path)));
+    command.env("PYTHONPATH", search).env(VARIABLE, as_text(settings));
+    let preload = match program.words.first().filter(|_| program.is_command) {
+        Some(word) => preload::decide(word, &package),
+        None => Preload::Python,
+    };
+    if let Preload::Library(library) = &preload {
+        command.env(PRELOAD, preload::preloading(library, preloaded.as_deref()));
     }
     let child = command.spawn().map_err(|error| cannot_start(&command, &error))?;
     let family = options.subprocesses;
-    let watched = if family { part(&path, child.id()) } else { path.clone() };
-    Ok(Started { child, output: Output { path, watched, family } })
+    let working = &place.working;
+    let watched = if family { part(working, child.id()) } else { working.clone() };
+    let obstacle = match preload {
+        Preload::Impossible(why) => Some(why),
+        Preload::Python | Preload::Library(_) => None,
+    };
+    Ok(Started { child, output: Output { place, watched, family, obstacle } })
 }
 
-/// `train.tacho` as the part of process 4242: `train.4242.tacho`.
+/// `train.99.tacho` as the part of process 4242: `train.99.4242.tacho`.
 fn part(path: &Path, pid: u32) -> PathBuf {
     path.with_extension(format!("{pid}.tacho"))
-}
-
-/// Where the recording goes: where the user said, or the program's name with
-/// the first number that is free. Nothing is replaced without `--force`.
-fn output_path(options: &Run, program: &Program) -> Result<PathBuf, Failure> {
-    let path = match &options.output {
-        Some(path) => {
-            words::refuse_to_replace(path, options.force)?;
-            path.clone()
-        }
-        None => free_name(&program.stem, options.force, Path::exists),
-    };
-    let path = absolute(&path).unwrap_or(path);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    if !folder.is_dir() {
-        return Err(Failure::failed(
-            format!("cannot write {}: there is no folder {}", path.display(), folder.display()),
-            "choose a folder that exists with -o",
-        ));
-    }
-    Ok(path)
-}
-
-/// `train.tacho`, or `train-2.tacho`, … while the name `is_taken`.
-fn free_name(stem: &str, force: bool, is_taken: impl Fn(&Path) -> bool) -> PathBuf {
-    let numbered = |number: u32| match number {
-        1 => PathBuf::from(format!("{stem}.tacho")),
-        number => PathBuf::from(format!("{stem}-{number}.tacho")),
-    };
-    (1..10_000).map(numbered).find(|path| force || !is_taken(path)).unwrap_or_else(|| numbered(1))
 }
 
 /// The interpreter to start and the folder of the package in it.
@@ -162,11 +150,11 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     )
 }
 
-/// What the recorder in the program has to know, one `name=value` per line.
-fn settings(options: &Run, program: &Program, path: &Path, inherited: Option<&OsStr>) -> OsString {
+/// What the recorder in the program has to know.
+fn settings(options: &Run, program: &Program, path: &Path) -> Vec<(&'static str, OsString)> {
     let script = program.script.as_ref().and_then(|script| absolute(script).ok());
     let flag = |is_on: bool| OsString::from(if is_on { "1" } else { "0" });
-    let mut lines = vec![
+    vec![
         ("output", path.as_os_str().to_owned()),
         ("family", flag(options.subprocesses)),
         ("interval_ns", options.interval.unwrap_or(options.rate).interval_ns().to_string().into()),
@@ -180,10 +168,13 @@ fn settings(options: &Run, program: &Program, path: &Path, inherited: Option<&Os
         ("max_depth", options.max_depth.to_string().into()),
         ("memory_limit_mb", options.memory_limit.to_string().into()),
         ("script", script.map(PathBuf::into_os_string).unwrap_or_default()),
-    ];
-    lines.extend(inherited.map(|path| ("pythonpath", path.to_owned())));
+    ]
+}
+
+/// One `name=value` per line; `\\` and ends of lines in a value are escaped.
+fn as_text(settings: Vec<(&'static str, OsString)>) -> OsString {
     let mut text = Vec::new();
-    for (name, value) in lines {
+    for (name, value) in settings {
         text.extend_from_slice(name.as_bytes());
         text.push(b'=');
         for byte in value.as_bytes() {
@@ -219,18 +210,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_takes_the_first_name_that_is_free() {
-        let taken = ["train.tacho", "train-2.tacho"].map(PathBuf::from);
-        let is_taken = |path: &Path| taken.iter().any(|one| one == path);
-
-        assert_eq!(free_name("train", false, is_taken), Path::new("train-3.tacho"));
-        assert_eq!(free_name("train", true, is_taken), Path::new("train.tacho"));
-        assert_eq!(free_name("other", false, is_taken), Path::new("other.tacho"));
-    }
-
-    #[test]
     fn a_process_of_a_family_has_its_own_part() {
-        assert_eq!(part(Path::new("/a/train.tacho"), 42), Path::new("/a/train.42.tacho"));
+        assert_eq!(part(Path::new("/a/train.9.tacho"), 42), Path::new("/a/train.9.42.tacho"));
     }
 
     #[test]
