@@ -16,6 +16,7 @@ pub(crate) struct ProgressLine {
     pid: i32,
     title: String,
     unicode: bool,
+    columns: usize,
     is_shown: bool,
     before: Progress,
 }
@@ -24,8 +25,9 @@ impl ProgressLine {
     /// For process `pid`.
     pub(crate) fn new(pid: i32, console: &Console) -> Self {
         let is_shown = !console.quiet && Stream::Error.is_terminal();
-        let unicode = console.style(Stream::Error).unicode;
-        Self { pid, title: title(pid), unicode, is_shown, before: Progress::default() }
+        let style = console.style(Stream::Error);
+        let (unicode, columns) = (style.unicode, style.width);
+        Self { pid, title: title(pid), unicode, columns, is_shown, before: Progress::default() }
     }
 
     /// Draws the line anew.
@@ -35,7 +37,7 @@ impl ProgressLine {
         }
         let text = self.text(progress);
         self.before = *progress;
-        let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
+        self.show(&text);
     }
 
     /// Draws the line anew for a recorder inside of the process, which writes to `path`.
@@ -45,15 +47,22 @@ impl ProgressLine {
         }
         let (dot, seconds) = (if self.unicode { "●" } else { "*" }, elapsed.as_secs());
         let written = bytes(fs::metadata(path).map_or(0, |file| file.len()));
-        let _ = write!(
-            io::stderr().lock(),
-            "\r\x1b[2K{dot} recording {} ({}) from inside  {:02}:{:02}  rss {}  {written}  Ctrl-C ends",
+        let text = format!(
+            "{dot} recording {} ({}) from inside  {:02}:{:02}  rss {}  {written}  Ctrl-C ends",
             self.title,
             self.pid,
             seconds / 60,
             seconds % 60,
             bytes(resident_bytes(self.pid)),
         );
+        self.show(&text);
+    }
+
+    /// Writes the line over the last one. One that went on in a second row could
+    /// not be taken back, so it ends before.
+    fn show(&self, text: &str) {
+        let text: String = text.chars().take(self.columns.saturating_sub(1)).collect();
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
     }
 
     fn text(&self, progress: &Progress) -> String {

@@ -139,7 +139,7 @@ fn heap_taken(profile: &Profile) -> Option<String> {
         let effective = binary_bytes(effective);
         text.push_str(&format!(" (in effect {effective}: the table of live blocks was full)"));
     }
-    if !heap.python_objects {
+    if !heap.python_objects && profile.meta.python.is_some() {
         text.push_str(" (Python objects by their arenas)");
     }
     Some(text)

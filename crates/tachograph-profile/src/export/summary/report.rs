@@ -31,7 +31,7 @@ pub fn summary(profile: &Profile, style: &Style) -> String {
 pub fn summary_of_run(profile: &Profile, style: &Style, facts: &[String]) -> String {
     let style = *style;
     let rows = threads(profile);
-    let mut sections = vec![vec![heading(profile, &rows, facts)]];
+    let mut sections = vec![vec![heading(profile, &rows, facts, style)]];
     if profile.samples.is_empty() {
         sections.push(spans_table(profile, style.columns() - 2, style));
         sections.push(memory_table(profile, style.columns() - 2));
@@ -61,17 +61,14 @@ pub fn summary_of_run(profile: &Profile, style: &Style, facts: &[String]) -> Str
 }
 
 /// `tachograph · train.py · exit 0 · 12.4 s · 18.1 s CPU (1.46 cores) · peak 412 MB`
-fn heading(profile: &Profile, rows: &[ThreadRow], of_the_run: &[String]) -> Line {
+///
+/// The cores can be left out where there is no room: they follow from the rest.
+fn heading(profile: &Profile, rows: &[ThreadRow], of_the_run: &[String], style: Style) -> Line {
     let elapsed = elapsed_ns(profile);
     let sampled: u64 = rows.iter().map(|row| row.cpu_ns).sum();
     let cpu = if profile.meta.process_cpu_ns > 0 { profile.meta.process_cpu_ns } else { sampled };
-    let mut facts = format!(" · {} · {} CPU", duration(elapsed), duration(cpu));
-    if elapsed > 0 {
-        facts.push_str(&format!(" ({:.2} cores)", cpu as f64 / elapsed as f64));
-    }
-    if let Some(peak) = peak_memory(profile) {
-        facts.push_str(&format!(" · peak {}", bytes(peak)));
-    }
+    let times = format!(" · {} · {} CPU", duration(elapsed), duration(cpu));
+    let peak = peak_memory(profile).map(|peak| format!(" · peak {}", bytes(peak)));
     let mut line = Line::default()
         .put(Ink::Faint, "tachograph · ")
         .put(Ink::Strong, program_name(&profile.meta));
@@ -81,7 +78,12 @@ fn heading(profile: &Profile, rows: &[ThreadRow], of_the_run: &[String]) -> Line
     for fact in of_the_run {
         line = line.put(Ink::Plain, format!(" · {fact}"));
     }
-    line.put(Ink::Plain, facts)
+    let peak = peak.unwrap_or_default();
+    let cores = format!(" ({:.2} cores)", cpu as f64 / elapsed.max(1) as f64);
+    let more = times.chars().count() + cores.chars().count() + peak.chars().count();
+    let is_told = elapsed > 0 && line.width() + more <= style.columns();
+    let cores = if is_told { cores } else { String::new() };
+    line.put(Ink::Plain, format!("{times}{cores}{peak}"))
 }
 
 /// CPU time tells most; a program that waits more than it works is told by
@@ -120,6 +122,19 @@ mod tests {
 
         assert!(text.contains("3 ms is too short for an interval of 10 ms"), "{text}");
         assert!(text.contains("lower interval_ms or record longer"), "{text}");
+    }
+
+    #[test]
+    fn a_narrow_heading_leaves_the_cores_out_and_nothing_else() {
+        let profile = empty(Mode::Cpu, 3_000_000);
+        let facts = ["killed by SIGTERM".to_owned(), "12 processes".to_owned()];
+        let heading = |width| {
+            let text = summary_of_run(&profile, &Style { width, ..Style::default() }, &facts);
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+
+        assert!(heading(120).ends_with(" · 3 ms · 400 µs CPU (0.13 cores)"), "{}", heading(120));
+        assert!(heading(80).ends_with(" · 12 processes · 3 ms · 400 µs CPU"), "{}", heading(80));
     }
 
     #[test]

@@ -65,11 +65,10 @@ pub(super) fn main_thread_section(profile: &Profile, row: &ThreadRow, style: Sty
         whole = elapsed_ns(profile).max(row.cpu_ns);
         let off = whole - row.cpu_ns;
         states.push(("on CPU", row.cpu_ns, String::new()));
-        let hint = if share(off, whole) >= 0.25 {
-            "mode=\"wall\" shows what it waited for".to_owned()
-        } else {
-            String::new()
-        };
+        let hint = "mode=\"wall\" shows what it waited for";
+        let room = style.columns().saturating_sub(STATES + bar_columns(style));
+        let is_told = share(off, whole) >= 0.25 && hint.len() <= room;
+        let hint = if is_told { hint.to_owned() } else { String::new() };
         states.push(("off CPU", off, hint));
     }
     let mut lines = Vec::new();
