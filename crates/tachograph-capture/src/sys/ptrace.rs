@@ -94,9 +94,10 @@ impl Stopped {
 
     /// Sleeps until the thread has stopped.
     ///
-    /// Asking again and again for 25 µs first took a third more of our own CPU time
-    /// at 1 kHz, and gave 28 thousand samples a second where this gives 32. Measured
-    /// at depth 10 on a quiet virtual machine with two processors, with `benches/attach`.
+    /// Asking again and again for 25 µs first took 5 to 14 µs more of our own CPU
+    /// time per sample at 1 kHz. Flat out it was steadier: 28 thousand samples a
+    /// second, where this gives 19 to 32. Measured at depth 10 on a quiet virtual
+    /// machine with two processors, with `benches/attach`.
     fn wait(&mut self) -> Result<(), Refusal> {
         match wait_for(self.tid) {
             Ok(status) if libc::WIFSTOPPED(status) => {
