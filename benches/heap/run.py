@@ -34,14 +34,19 @@ def main() -> int:
     parser.add_argument(
         "--workload", action="append", choices=WORKLOADS, help="cost of this one (repeatable)"
     )
+    parser.add_argument(
+        "--no-peers", action="store_true", help="leave the other tools out of the cost"
+    )
+    parser.add_argument("--rounds", type=int, help="how often each thing is measured")
     options = parser.parse_args()
     rows: list[Row] = []
     begin = time.monotonic()
     for name in options.only or SECTIONS:
         print(f"\n== {name}", flush=True)
         rounds = (5 if options.quick else 15) if name == "cost" else (9 if options.quick else 31)
+        rounds = options.rounds or rounds
         if name == "cost":
-            rows += sections.cost(rounds, options.workload)
+            rows += sections.cost(rounds, options.workload, with_peers=not options.no_peers)
         else:
             rows += SECTIONS[name](rounds)
     print(f"\n== promises and verdicts ({time.monotonic() - begin:.0f} s)\n{verdicts(rows)}")

@@ -30,11 +30,12 @@ def ask(*words: object) -> Any:
     return json.loads(result.stdout)
 
 
-def cost(rounds: int, only: list[str] | None = None) -> list[Row]:
+def cost(rounds: int, only: list[str] | None = None, *, with_peers: bool = True) -> list[Row]:
     """CPU of each workload under each tool, as a ratio to the same without one."""
     rows: list[Row] = []
     lines = []
-    tools = ["alone again", "tachograph stopped", *peers.OURS, *peers.PEERS]
+    tools = ["alone again", "tachograph stopped", *peers.OURS]
+    tools += peers.PEERS if with_peers else ()
     for workload in only or WORKLOADS:
         if workload == "arrays" and not peers.has("numpy"):
             print("   arrays is left out: numpy cannot be installed")

@@ -75,11 +75,20 @@ pub struct HeapOptions {
     pub native: bool,
     /// Frames kept per stack; 0 means 128.
     pub max_depth: u32,
+    /// Sampled blocks that can be live at once; 0 means a million. From half of that on
+    /// blocks are sampled less and less often; sums stay right on average.
+    pub most_live: u32,
 }
 
 impl Default for HeapOptions {
     fn default() -> Self {
-        Self { rate_bytes: 512 << 10, python_objects: true, native: true, max_depth: 0 }
+        Self {
+            rate_bytes: 512 << 10,
+            python_objects: true,
+            native: true,
+            max_depth: 0,
+            most_live: 0,
+        }
     }
 }
 

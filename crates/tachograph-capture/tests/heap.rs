@@ -1,84 +1,11 @@
 //! The heap source over a program without Python: a C library that allocates
 //! in ways whose right answer is known.
 
-#[path = "native_library/mod.rs"]
-#[expect(dead_code, reason = "the library of the native tests is not needed here")]
-mod native_library;
+#[expect(dead_code, reason = "other tests of the heap need the rest")]
+mod heap_ground;
 
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use native_library::{Loaded, Scratch};
-use tachograph_capture::{Client, Finished, HeapOptions, HeapPicture, Host, Options};
-use tachograph_profile::{Allocation, Allocator, Profile, file};
-
-const SOURCE: &str = include_str!("heap_library.c");
-
-/// Only one session at a time makes its numbers its own.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Builds the library; `flags` tell how it is linked.
-fn build(directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
-    let source = directory.join(format!("{name}.c"));
-    std::fs::write(&source, SOURCE).unwrap();
-    let library = directory.join(format!("lib{name}.so"));
-    let status = Command::new("gcc")
-        .args(["-O1", "-shared", "-fPIC", "-pthread", "-fno-builtin", "-Wl,--build-id"])
-        .args(flags)
-        .arg("-o")
-        .args([&library, &source])
-        .status()
-        .expect("gcc is needed to build the test library");
-    assert!(status.success());
-    library
-}
-
-fn open(rate_bytes: u64) -> Client {
-    let heap = HeapOptions { rate_bytes, ..HeapOptions::default() };
-    let options = Options { heap: Some(heap), ..Options::default() };
-    Client::open(options, Host::default()).unwrap()
-}
-
-fn profile(finished: &Finished) -> Profile {
-    assert_eq!(finished.file_error, None);
-    file::read(&finished.bytes, "test").unwrap()
-}
-
-/// Calls a function of the library that takes and gives a number.
-fn call(library: &Loaded, name: &CStr, argument: u64) -> u64 {
-    let address = library.symbol(name);
-    // SAFETY: the functions that the tests name have this signature.
-    let function: extern "C" fn(u64) -> u64 = unsafe { std::mem::transmute(address) };
-    function(argument)
-}
-
-/// Estimated live bytes whose stack has a function called `function`.
-fn live(picture: &HeapPicture, function: &str) -> u64 {
-    weight(&picture.profile, picture.profile.allocations.iter(), function)
-}
-
-fn weight<'a>(
-    profile: &Profile,
-    rows: impl Iterator<Item = &'a Allocation>,
-    function: &str,
-) -> u64 {
-    let named = |row: &&Allocation| {
-        profile.frames_of(row.stack).any(|frame| profile.text(frame.function) == function)
-    };
-    rows.filter(named).map(|row| row.weight_bytes).sum()
-}
-
-#[track_caller]
-fn near(found: u64, truth: u64, share: f64) {
-    let error = (found as f64 - truth as f64).abs() / truth as f64;
-    assert!(error <= share, "{found} is not {truth} within {share}");
-}
+use heap_ground::{Loaded, Scratch, alone, build, call, live, near, open, profile};
+use tachograph_profile::{Allocation, Allocator};
 
 #[test]
 fn every_way_to_allocate_is_seen_and_so_is_every_free() {
@@ -173,6 +100,24 @@ fn a_large_block_is_exact_and_a_mapping_can_be_cut() {
     assert!(picture.peak_bytes >= 164 << 20, "{}", picture.peak_bytes);
     let at_peak: u64 = picture.at_peak.iter().map(|row| row.bytes).sum();
     assert_eq!(at_peak, picture.peak_bytes);
+}
+
+#[test]
+fn a_mapping_that_grows_or_moves_counts_once_and_with_its_new_size() {
+    let _alone = alone();
+    let scratch = Scratch::new("heap-grow");
+    let library = Loaded::new(&build(&scratch.0, "grow", &[]));
+    let client = open(64 << 10);
+
+    assert_eq!(call(&library, c"map_and_grow", 8 << 20), 16 << 20);
+    assert_eq!(live(&client.heap_picture().unwrap(), "map_and_grow"), 16 << 20);
+    assert_eq!(call(&library, c"map_over", 16 << 20), 16 << 20);
+    let picture = client.heap_picture().unwrap();
+    assert_eq!(live(&picture, "map_and_grow"), 0);
+    assert_eq!(live(&picture, "map_over"), 16 << 20);
+    call(&library, c"unmap_rest", 16 << 20);
+
+    assert_eq!(live(&client.heap_picture().unwrap(), "map_over"), 0);
 }
 
 #[test]

@@ -63,6 +63,20 @@ __attribute__((noinline)) uint64_t map_and_cut(uint64_t size) {
     return size;
 }
 
+// A mapping that is made twice as long, and may move for that.
+__attribute__((noinline)) uint64_t map_and_grow(uint64_t size) {
+    mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapped = mremap(mapped, size, 2 * size, MREMAP_MAYMOVE);
+    return mapped == MAP_FAILED ? 0 : 2 * size;
+}
+
+// The same length again elsewhere, at a place that held another mapping.
+__attribute__((noinline)) uint64_t map_over(uint64_t size) {
+    char *place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapped = mremap(mapped, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    return mapped == place ? size : 0;
+}
+
 uint64_t unmap_rest(uint64_t size) {
     munmap(mapped, size);
     return 0;
@@ -100,4 +114,19 @@ uint64_t in_threads(uint64_t threads) {
         pthread_join(thread, NULL);
     }
     return threads * 10 * SIZE;
+}
+
+// Mappings of four pages, each with a page between it and the next.
+__attribute__((noinline)) uint64_t map_many(uint64_t mappings) {
+    uint64_t stride = 5 * 4096;
+    mapped = mmap(NULL, mappings * stride, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (uint64_t i = 0; i < mappings; i++)
+        mmap(mapped + i * stride, 4 * 4096, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mappings * 4 * 4096;
+}
+
+uint64_t unmap_many(uint64_t mappings) {
+    munmap(mapped, mappings * 5 * 4096);
+    return 0;
 }

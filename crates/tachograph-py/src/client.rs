@@ -91,7 +91,7 @@ impl Client {
         let heap = heap.map(|(rate_bytes, python_objects, native, max_depth)| {
             // Needs the lock, which is held here. Why it cannot be done becomes a note.
             let _ = if python_objects { capture::install_python_objects() } else { Ok(()) };
-            HeapOptions { rate_bytes, python_objects, native, max_depth }
+            HeapOptions { rate_bytes, python_objects, native, max_depth, ..HeapOptions::default() }
         });
         let machine = machine_interval_ns.map(|interval_ns| MachineOptions { interval_ns });
         let options =

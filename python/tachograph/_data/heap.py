@@ -136,8 +136,10 @@ class MemProfStats:
         shallow_stack_warnings: Native stacks that ended early.
         death_during_birth: Always 0: a block is in the table before it is handed out.
         zombie_races_detected: Always 0, for the same reason.
-        dropped_samples: Samples for which there was no room.
-        effective_rate_bytes: The rate these losses amount to.
+        dropped_samples: Samples for which there was no room; sums lack them.
+        effective_rate_bytes: The rate these losses amount to. Larger than
+            ``sampling_rate_bytes`` also after more than half a million samples
+            were live at once: then fewer are taken, and each stands for more.
         profiler_bytes: Memory that the recorder itself holds.
     """
 
@@ -248,6 +250,11 @@ class HeapSnapshot:
             timestamp_ns=self.__dict__["_peak_time_ns"],
             health=self.frame_pointer_health,
         )
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be seen, or only roughly, and why: one sentence each."""
+        return list(self.__dict__.get("_notes", ()))
 
     @property
     def rss(self) -> ResidentMemory | None:

@@ -59,7 +59,7 @@ class HeapWindow:
         found = self._door.picture()
         if found is None:
             return None
-        picture, stats, taken_ns, peak_ns = found
+        picture, stats, taken_ns, peak_ns, notes = found
         shallow, stacks, frames, shortest = stats[3]
         average = frames / stacks if stacks else 0.0
         snapshot = HeapSnapshot._of(
@@ -70,6 +70,7 @@ class HeapWindow:
             health=FramePointerHealth(shallow, stacks, average, shortest),
         )
         snapshot.__dict__["_peak_time_ns"] = peak_ns
+        snapshot.__dict__["_notes"] = notes
         return snapshot
 
     def stats(self) -> MemProfStats | None:

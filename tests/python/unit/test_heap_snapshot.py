@@ -15,6 +15,7 @@ from tachograph._data.heap import (
     MemProfStats,
     StackFrame,
 )
+from tachograph._data.heap_columns import picture_of, samples_of
 
 MAIN = StackFrame(0, "main", "train.py", 9, True)
 LOAD = StackFrame(0, "load", "data.py", 77, True)
@@ -167,3 +168,13 @@ def test_the_library_for_preloading_is_named_also_when_it_is_missing() -> None:
         assert "start() sees every allocator" in str(error)
     else:
         assert Path(path).is_file()
+
+
+def test_samples_of_a_picture_have_every_field() -> None:
+    made = snapshot(sample(700, [MALLOC, LOAD, MAIN], 3), sample(100, [LOAD, MAIN], 5))
+    recorded = samples_of(picture_of(made.samples, made.timestamp_ns), rate=524288)
+
+    # They are not made by `__init__`: equal, printable and copied like those that are.
+    assert recorded == made.samples
+    assert [dataclasses.replace(one) for one in recorded] == recorded
+    assert repr(recorded) == repr(made.samples)

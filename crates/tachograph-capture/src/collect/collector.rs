@@ -200,7 +200,9 @@ impl Collector {
         self.gather_heap();
         let (stats, totals) = (self.heap.stats(), self.totals());
         let door = self.doors.iter().find(|door| door.id == id)?;
-        door.picture(&self.tables, self.start, &totals, stats)
+        let mut picture = door.picture(&self.tables, self.start, &totals, stats)?;
+        picture.notes = self.heap.notes();
+        Some(picture)
     }
 
     fn finish(&mut self, id: u64, names: &[(u64, String)]) -> Option<Finished> {

@@ -187,6 +187,7 @@ impl Door {
             peak_bytes: log.peak_bytes,
             peak_time: log.peak_time,
             stats,
+            notes: Vec::new(),
         })
     }
 

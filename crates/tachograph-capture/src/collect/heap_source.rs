@@ -13,11 +13,12 @@ use tachograph_profile::{
 use super::collector::session_time;
 use super::door::{Door, Totals};
 use super::frames::Frames;
+use super::heap_notes::HeapNotes;
 use super::tracks::Tracks;
 use crate::heap::HeapStats;
 use crate::options::HeapOptions;
 use crate::sys::heap::{self, Counts, Event};
-use crate::sys::{clock, guard, linker, own_memory};
+use crate::sys::{guard, linker, own_memory};
 
 /// Libraries that were loaded are looked for this often while blocks are sampled.
 const SCAN_NS: u64 = 10_000_000;
@@ -26,9 +27,6 @@ const SCAN_NS: u64 = 10_000_000;
 pub(crate) const DEFAULT_RATE: u64 = 512 << 10;
 /// Entries kept per stack unless the caller says otherwise.
 const DEFAULT_DEPTH: usize = 128;
-
-/// An object that is not ready for this long will not be by itself, in nanoseconds.
-const PATIENCE_NS: u64 = 3_000_000_000;
 
 /// The hooks, and the stacks they told.
 pub(crate) struct HeapSource {
@@ -39,13 +37,10 @@ pub(crate) struct HeapSource {
     stacks: FxHashMap<u64, StackId>,
     events: Vec<Event>,
     words: Vec<u64>,
-    notes: Vec<String>,
-    /// Since when some objects are pending, and whether a note says so.
-    pending: (u64, bool),
+    notes: HeapNotes,
     native: NativeStacks,
     truncated: u64,
     arenas: Option<SeriesId>,
-    astray_noted: bool,
     begun_with: Counts,
 }
 
@@ -59,12 +54,10 @@ impl HeapSource {
             stacks: FxHashMap::default(),
             events: Vec::new(),
             words: Vec::new(),
-            notes: Vec::new(),
-            pending: (0, false),
+            notes: HeapNotes::default(),
             native: NativeStacks::default(),
             truncated: 0,
             arenas: None,
-            astray_noted: false,
             begun_with: Counts::default(),
         }
     }
@@ -83,6 +76,7 @@ impl HeapSource {
         if self.wishes.is_empty() {
             heap::stop();
             self.stacks.clear();
+            self.notes.clear();
             self.begun_with = heap::counts();
             heap::prepare();
             guard::arm_for(guard::HEAP);
@@ -90,9 +84,7 @@ impl HeapSource {
         self.wishes.insert(id, wish);
         self.follow_wishes();
         if let Some(reason) = crate::heap::objects_refusal().filter(|_| wish.python_objects) {
-            self.notes.push(format!(
-                "small Python objects are not sampled: {reason}; blocks of malloc and mappings are"
-            ));
+            self.notes.refused(reason);
         }
         HeapSettings {
             rate_bytes: rate(&wish),
@@ -127,7 +119,8 @@ impl HeapSource {
                 let native = active().any(|(_, wish)| wish.native);
                 heap::objects::want(active().any(|(_, wish)| wish.python_objects));
                 let depth = active().map(|(_, wish)| depth(wish)).max().unwrap_or(DEFAULT_DEPTH);
-                heap::resume(period, native, depth);
+                let most = active().map(|(_, wish)| wish.most_live.wrapping_sub(1)).max();
+                heap::resume(period, native, depth, most.map_or(0, |most| most.wrapping_add(1)));
             }
             None if self.wishes.is_empty() => {
                 heap::stop();
@@ -150,8 +143,8 @@ impl HeapSource {
         }
         if self.is_sampling() {
             linker::rescan_if_changed();
-            self.mind_pending();
-            self.mind_astray();
+            heap::recover();
+            self.notes.look();
             if self.wishes.values().any(|wish| wish.native) {
                 crate::native::refresh();
             }
@@ -214,41 +207,6 @@ impl HeapSource {
         }
     }
 
-    /// Says which libraries cannot be hooked, once it is clear that they stay so.
-    fn mind_pending(&mut self) {
-        let report = linker::report();
-        let now = clock::monotonic();
-        if report.pending == 0 {
-            self.pending.0 = now;
-        } else if !self.pending.1 && now.saturating_sub(self.pending.0) > PATIENCE_NS {
-            self.pending.1 = true;
-            self.notes.push(format!(
-                "what {} allocates itself is not seen: another tool left memory writable there \
-                 that the loader protects, so it is not changed",
-                report.pending_names.join(", ")
-            ));
-        }
-    }
-
-    /// Says once that objects go elsewhere than they did when they were hooked.
-    fn mind_astray(&mut self) {
-        if heap::objects::take_lost() {
-            self.notes.push(
-                "small Python objects are missing from some moment on: the interpreter's allocator \
-                 was put back, as tracemalloc.stop() does if it was started before; start it after \
-                 tachograph, or record again"
-                    .to_owned(),
-            );
-        }
-        let astray = heap::objects::astray();
-        if astray > 0 && !std::mem::replace(&mut self.astray_noted, true) {
-            self.notes.push(format!(
-                "{astray} Python objects that were due did not arrive at malloc and are not sampled: \
-                 another tool changed the interpreter's allocator"
-            ));
-        }
-    }
-
     /// Bytes of the interpreter's arenas, as a point of a series; `None` without any.
     pub(crate) fn arenas(
         &mut self,
@@ -271,7 +229,12 @@ impl HeapSource {
 
     /// Sentences for the recording since the last call.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
+        self.notes.take_new()
+    }
+
+    /// All sentences since the first door opened.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.all()
     }
 
     /// Adds what was lost so far.
@@ -292,8 +255,8 @@ impl HeapSource {
         let dropped = counts.dropped.saturating_sub(self.begun_with.dropped);
         let rate_bytes = self.wishes.values().map(rate).min().unwrap_or(DEFAULT_RATE);
         let thinning = (taken + dropped) as f64 / taken.max(1) as f64;
-        let effective =
-            if dropped == 0 { rate_bytes } else { (rate_bytes as f64 * thinning) as u64 };
+        let coarsest = rate_bytes.max(counts.longest_period);
+        let effective = if dropped == 0 { coarsest } else { (coarsest as f64 * thinning) as u64 };
         HeapStats {
             dropped_samples: dropped,
             table_load: counts.load,

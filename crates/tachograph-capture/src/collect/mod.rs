@@ -10,6 +10,7 @@ mod door;
 mod facts;
 mod frames;
 mod heap_log;
+mod heap_notes;
 mod heap_source;
 mod machine_source;
 mod memory_points;

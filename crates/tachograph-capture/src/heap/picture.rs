@@ -16,6 +16,8 @@ pub struct HeapPicture {
     pub peak_time: Time,
     /// How sampling goes.
     pub stats: HeapStats,
+    /// What cannot be seen, or only roughly, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// One stack's part of the peak.
@@ -50,7 +52,7 @@ pub struct HeapStats {
     pub collisions: u64,
     /// Bytes between two samples, as the finest open door asked.
     pub rate_bytes: u64,
-    /// The same with dropped samples taken into account.
+    /// The same where tables were fullest, with dropped samples taken into account.
     pub effective_rate_bytes: u64,
     /// Bytes of Python's own arenas that were mapped since the hooks are in place.
     pub arena_bytes: u64,

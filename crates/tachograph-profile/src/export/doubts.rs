@@ -83,7 +83,9 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         (
             loss.dropped_allocations,
             "block",
-            "dropped for lack of room (raise memory_limit_mb)".to_owned(),
+            "dropped for lack of room: sums of memory lack them (raise heap_rate_kb or \
+             memory_limit_mb)"
+                .to_owned(),
         ),
         (
             loss.dropped_spans,

@@ -24,8 +24,8 @@ const HISTORY_BYTES: u64 = 32 << 20;
 /// (rate, effective_rate, profiler_bytes), (shallow, stacks, frames, shortest))`.
 type StatsRow = ((u64, u64, u64, u64), (u64, u64, f64, u64), (u64, u64, u64), (u64, u64, u64, u64));
 
-/// `(picture, stats, taken_ns, peak_ns)`.
-type PictureRow = (Picture, StatsRow, u64, u64);
+/// `(picture, stats, taken_ns, peak_ns, notes)`.
+type PictureRow = (Picture, StatsRow, u64, u64, Vec<String>);
 
 /// A window in which the heap is sampled.
 #[pyclass(frozen, module = "tachograph._native")]
@@ -102,14 +102,16 @@ impl HeapDoor {
     /// What is live now; `None` once the window is closed.
     fn picture(&self, py: Python<'_>) -> PyResult<Option<PictureRow>> {
         guarded(|| {
+            capture::check_python_objects();
             Ok(py.detach(|| {
                 let (picture, taken_ns) = self.take()?;
                 let explanation = self.explanation(&picture);
                 let stats = stats_row(&picture.stats);
                 let (peak, peak_ns) = (peak_of(&picture), picture.peak_time.0);
-                let mut profile = picture.profile;
+                let (mut profile, notes) = (picture.profile, picture.notes);
                 profile.meta.duration_ns = taken_ns.max(profile.meta.duration_ns);
-                Some((Picture::new(profile, Some(peak), explanation), stats, taken_ns, peak_ns))
+                let picture = Picture::new(profile, Some(peak), explanation);
+                Some((picture, stats, taken_ns, peak_ns, notes))
             }))
         })
     }

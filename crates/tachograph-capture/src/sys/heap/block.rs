@@ -10,7 +10,8 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::hooks::real;
+use super::apart::Apart;
+use super::real;
 
 /// Sampled blocks up to this size come from, and go to, the pool.
 pub(super) const POOLED_BYTES: usize = 1024;
@@ -19,7 +20,7 @@ const PAGE: usize = 4096;
 /// From here on the C library maps blocks, which marks them.
 const LARGE: usize = 128 << 10;
 
-static POOL: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+static POOL: Apart<[AtomicUsize; 64]> = Apart([const { AtomicUsize::new(0) }; 64]);
 
 /// Whether a block at `pointer` may be a sampled one. True for null.
 ///

@@ -96,7 +96,10 @@ pub(super) fn forget() {
 /// Context: allocator hook.
 #[inline(never)]
 pub(super) fn with_stack<T>(work: impl FnOnce(&Stack<'_>) -> T) -> Option<T> {
-    let desk = DESKS.iter().map_while(leaked::get).find(|desk| {
+    // Each thread begins at another one, which still has its rules at hand.
+    let first = local().tid().cast_unsigned() as usize % COUNT.load(Ordering::Relaxed).max(1);
+    let (before, from) = DESKS.split_at_checked(first)?;
+    let desk = from.iter().chain(before).filter_map(leaked::get).find(|desk| {
         !desk.taken.load(Ordering::Relaxed) && !desk.taken.swap(true, Ordering::Acquire)
     })?;
     // SAFETY: the flag makes this the only reference until it is cleared below.

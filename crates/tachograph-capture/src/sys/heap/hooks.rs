@@ -6,104 +6,69 @@
 //! are told from the caller's.
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tachograph_profile::Allocator;
 
+use super::carried::Carried;
 use super::local::{Local, Verdict, local};
 use super::sample::{self, errno, set_errno};
-use super::{block, control, mappings, store};
+use super::{block, control, mappings, real, store};
 use crate::sys::linker::{self, Hook};
-
-/// The functions that are really called.
-pub(super) mod real {
-    use std::ffi::{c_int, c_void};
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    macro_rules! real {
-        ($($place:ident $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {$(
-            pub(in super::super) static $place: AtomicUsize = AtomicUsize::new(0);
-
-            /// Context: allocator hook.
-            #[inline(always)]
-            pub(in super::super) fn $name($($argument: $kind),*) -> $answer {
-                let address = $place.load(Ordering::Relaxed);
-                // SAFETY: a hook is reached only through a slot, and no slot is written
-                // before the address of the real function, which has this signature.
-                let function = unsafe {
-                    std::mem::transmute::<usize, unsafe extern "C" fn($($kind),*) -> $answer>(address)
-                };
-                // SAFETY: the arguments are those that the program, or we, gave for it.
-                unsafe { function($($argument),*) }
-            }
-        )*};
-    }
-
-    real! {
-        MALLOC malloc(size: usize) -> *mut c_void;
-        CALLOC calloc(count: usize, size: usize) -> *mut c_void;
-        REALLOC realloc(block: *mut c_void, size: usize) -> *mut c_void;
-        FREE free(block: *mut c_void) -> ();
-        MEMALIGN memalign(align: usize, size: usize) -> *mut c_void;
-        POSIX_MEMALIGN posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int;
-        ALIGNED_ALLOC aligned_alloc(align: usize, size: usize) -> *mut c_void;
-        VALLOC valloc(size: usize) -> *mut c_void;
-        PVALLOC pvalloc(size: usize) -> *mut c_void;
-        USABLE_SIZE usable_size(block: *mut c_void) -> usize;
-        MMAP mmap(hint: *mut c_void, length: usize, protection: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
-        MUNMAP munmap(block: *mut c_void, length: usize) -> c_int;
-        PTHREAD_CREATE pthread_create(thread: *mut c_void, attributes: *const c_void, function: usize, argument: usize) -> c_int;
-        MREMAP mremap(block: *mut c_void, old: usize, new: usize, flags: c_int, place: *mut c_void) -> *mut c_void;
-    }
-
-    pub(in super::super) static REALLOCARRAY: AtomicUsize = AtomicUsize::new(0);
-    pub(in super::super) static FREE_SIZED: AtomicUsize = AtomicUsize::new(0);
-    pub(in super::super) static FREE_ALIGNED_SIZED: AtomicUsize = AtomicUsize::new(0);
-    #[cfg(target_arch = "x86_64")]
-    pub(in super::super) static DLSYM: AtomicUsize = AtomicUsize::new(0);
-}
 
 /// Functions that hooks need and that are never hooked themselves, so nothing may be
 /// hooked without them.
 static NEEDED: [Hook; 1] =
-    [Hook::new(c"malloc_usable_size", usable_size as *const (), &real::USABLE_SIZE)];
+    [Hook::new(c"malloc_usable_size", usable_size as *const (), &real::PLACES.0.usable_size)];
 
 static HOOKS: &[Hook] = &[
-    Hook::new(c"malloc", malloc as *const (), &real::MALLOC),
-    Hook::new(c"calloc", calloc as *const (), &real::CALLOC),
-    Hook::new(c"realloc", realloc as *const (), &real::REALLOC),
+    Hook::new(c"malloc", malloc as *const (), &real::PLACES.0.malloc),
+    Hook::new(c"calloc", calloc as *const (), &real::PLACES.0.calloc),
+    Hook::new(c"realloc", realloc as *const (), &real::PLACES.0.realloc),
     Hook::new(c"reallocarray", reallocarray as *const (), &real::REALLOCARRAY),
-    Hook::new(c"free", free as *const (), &real::FREE),
-    Hook::new(c"cfree", free as *const (), &real::FREE),
+    Hook::new(c"free", free as *const (), &real::PLACES.0.free),
+    Hook::new(c"cfree", free as *const (), &real::PLACES.0.free),
     Hook::new(c"free_sized", free_sized as *const (), &real::FREE_SIZED),
     Hook::new(c"free_aligned_sized", free_aligned_sized as *const (), &real::FREE_ALIGNED_SIZED),
-    Hook::new(c"memalign", memalign as *const (), &real::MEMALIGN),
-    Hook::new(c"posix_memalign", posix_memalign as *const (), &real::POSIX_MEMALIGN),
-    Hook::new(c"aligned_alloc", aligned_alloc as *const (), &real::ALIGNED_ALLOC),
-    Hook::new(c"valloc", valloc as *const (), &real::VALLOC),
-    Hook::new(c"pvalloc", pvalloc as *const (), &real::PVALLOC),
-    Hook::new(c"mmap", mappings::mmap as *const (), &real::MMAP),
-    Hook::new(c"mmap64", mappings::mmap as *const (), &real::MMAP),
-    Hook::new(c"munmap", mappings::munmap as *const (), &real::MUNMAP),
-    Hook::new(c"mremap", mappings::mremap as *const (), &real::MREMAP),
+    Hook::new(c"memalign", memalign as *const (), &real::PLACES.0.memalign),
+    Hook::new(c"posix_memalign", posix_memalign as *const (), &real::PLACES.0.posix_memalign),
+    Hook::new(c"aligned_alloc", aligned_alloc as *const (), &real::PLACES.0.aligned_alloc),
+    Hook::new(c"valloc", valloc as *const (), &real::PLACES.0.valloc),
+    Hook::new(c"pvalloc", pvalloc as *const (), &real::PLACES.0.pvalloc),
+    Hook::new(c"mmap", mappings::mmap as *const (), &real::PLACES.0.mmap),
+    Hook::new(c"mmap64", mappings::mmap as *const (), &real::PLACES.0.mmap),
+    Hook::new(c"munmap", mappings::munmap as *const (), &real::PLACES.0.munmap),
+    Hook::new(c"mremap", mappings::mremap as *const (), &real::PLACES.0.mremap),
     #[cfg(target_arch = "x86_64")]
     Hook::new(
         c"pthread_create",
         super::threads::pthread_create as *const (),
-        &real::PTHREAD_CREATE,
+        &real::PLACES.0.pthread_create,
     ),
     #[cfg(target_arch = "x86_64")]
     Hook::new(c"dlsym", on_dlsym as *const (), &real::DLSYM),
 ];
 
-/// Makes the hooks known to the scanner. Where one of the functions that every
-/// sample needs is missing, nothing is hooked.
+/// Makes the hooks known to the scanner. Where one of the functions that every sample
+/// needs is missing, or is of another allocator, nothing is hooked: a block must go back
+/// to the allocator that made it.
+///
+/// An allocator that was put in the place of the C library's is not hooked itself: it
+/// serves a caller by calling its own functions, and the kernel, and that caller counts.
 pub(super) fn register() -> bool {
     resolve();
-    let needed = [&real::MALLOC, &real::FREE, &real::MEMALIGN, &real::REALLOC, &real::CALLOC];
-    let has = |place: &std::sync::atomic::AtomicUsize| {
-        place.load(std::sync::atomic::Ordering::Acquire) != 0
-    };
-    needed.into_iter().all(has) && has(&real::USABLE_SIZE) && linker::register(HOOKS)
+    let places = &real::PLACES.0;
+    let object = |place: &AtomicUsize| linker::object_of(place.load(Ordering::Acquire));
+    let allocator = object(&places.malloc);
+    let needed =
+        [&places.free, &places.calloc, &places.realloc, &places.memalign, &places.usable_size];
+    if allocator == 0 || needed.into_iter().any(|place| object(place) != allocator) {
+        return false;
+    }
+    if allocator != object(&places.mmap) {
+        linker::leave_alone(places.malloc.load(Ordering::Acquire));
+    }
+    linker::register(HOOKS)
 }
 
 /// Finds the real functions that are not known yet. Allocates nothing.
@@ -117,47 +82,15 @@ extern "C" fn usable_size(block: *mut c_void) -> usize {
     real::usable_size(block)
 }
 
-/// A Python object on its way to `malloc`: 10 bits of size, 1 of domain, the weight.
-pub(super) struct Carried {
-    pub(super) size: usize,
-    pub(super) allocator: Allocator,
-    pub(super) weight: u64,
-}
-
-impl Carried {
-    /// Asks whether a request comes to our hook for objects.
-    pub(super) const PROBE_OBJECTS: u64 = 2;
-
-    /// Asks whether a request of `size` bytes comes to `malloc`. Smaller ones on the
-    /// way are what a tracing allocator notes for itself.
-    pub(super) const fn probe_malloc(size: usize) -> u64 {
-        (size as u64) << 8 | 4
-    }
-
-    /// Whether `word`, which is not 0, is meant for a block of `size` bytes in `malloc`.
-    fn is_for(word: u64, size: usize) -> bool {
-        word & 1 == 1 || word & 4 == 4 && size as u64 >= word >> 8
-    }
-
-    /// As one word that is not 0.
-    pub(super) fn pack(&self) -> u64 {
-        let domain = u64::from(self.allocator == Allocator::PyMem);
-        self.weight << 12 | domain << 11 | (self.size as u64 & 0x3ff) << 1 | 1
-    }
-
-    fn unpack(word: u64) -> Option<Self> {
-        let allocator = if word >> 11 & 1 == 1 { Allocator::PyMem } else { Allocator::PyObject };
-        let size = (word >> 1 & 0x3ff) as usize;
-        (word & 1 == 1).then_some(Self { size, allocator, weight: word >> 12 })
-    }
-}
-
 /// What is to be kept of a block of `size` bytes for which the count ran out.
 fn due(local: &Local, size: usize) -> Option<Carried> {
     if local.want.get() != 0 {
-        // A probe that waits further up is left there.
-        let is_here = Carried::is_for(local.want.get(), size);
-        return is_here.then(|| Carried::unpack(local.take_carried())).flatten();
+        if !Carried::is_for(local.want.get(), size) {
+            // A probe that waits further up is left there.
+            local.ask_again();
+            return None;
+        }
+        return Carried::unpack(local.take_carried());
     }
     match local.decide(size) {
         Verdict::Pass => None,
@@ -182,6 +115,25 @@ fn sampled(
     })
 }
 
+/// What [`Local::count_down`] and a jump are, without a frame: this is most of what a
+/// program pays that allocates all the time.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(link_section = "tacho_heap")]
+pub(super) extern "C" fn malloc(size: usize) -> *mut c_void {
+    std::arch::naked_asm!(
+        "mov rax, qword ptr [rip + tachograph_heap_local@GOTTPOFF]",
+        "sub qword ptr fs:[rax + {count}], rdi",
+        "jb {counted_out}",
+        "jmp qword ptr [rip + {places} + {malloc}]",
+        count = const std::mem::offset_of!(Local, count),
+        counted_out = sym malloc_counted_out,
+        places = sym real::PLACES,
+        malloc = const std::mem::offset_of!(real::Places, malloc),
+    );
+}
+
+#[cfg(not(target_arch = "x86_64"))]
 #[unsafe(link_section = "tacho_heap")]
 pub(super) extern "C" fn malloc(size: usize) -> *mut c_void {
     if local().count_down(size) {
@@ -193,7 +145,7 @@ pub(super) extern "C" fn malloc(size: usize) -> *mut c_void {
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
-fn malloc_counted_out(size: usize) -> *mut c_void {
+extern "C" fn malloc_counted_out(size: usize) -> *mut c_void {
     let local = local();
     match due(local, size) {
         None => real::malloc(size),
@@ -216,7 +168,7 @@ pub(super) extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
-fn calloc_counted_out(count: usize, size: usize, whole: usize) -> *mut c_void {
+extern "C" fn calloc_counted_out(count: usize, size: usize, whole: usize) -> *mut c_void {
     let local = local();
     match due(local, whole) {
         None => real::calloc(count, size),
@@ -241,7 +193,7 @@ pub(super) extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
-fn realloc_marked(old: *mut c_void, size: usize, is_due: bool) -> *mut c_void {
+extern "C" fn realloc_marked(old: *mut c_void, size: usize, is_due: bool) -> *mut c_void {
     let local = local();
     if old.is_null() {
         return if is_due { malloc_counted_out(size) } else { real::malloc(size) };
@@ -289,7 +241,7 @@ pub(super) extern "C" fn free(block: *mut c_void) {
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
-fn free_marked(block: *mut c_void) {
+extern "C" fn free_marked(block: *mut c_void) {
     if block.is_null() {
         return;
     }
@@ -320,9 +272,10 @@ extern "C" fn free_aligned_sized(block: *mut c_void, _align: usize, _size: usize
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
-fn aligned_counted_out(align: usize, size: usize) -> *mut c_void {
+extern "C" fn aligned_counted_out(align: usize, size: usize) -> *mut c_void {
     let local = local();
     if !align.is_power_of_two() {
+        local.ask_again();
         return std::ptr::null_mut();
     }
     due(local, size)
@@ -353,7 +306,8 @@ pub(super) extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void
 
 #[unsafe(link_section = "tacho_heap")]
 pub(super) extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    if local().count_down(size) && align.is_multiple_of(size_of::<usize>()) {
+    // An alignment that it refuses is not counted.
+    if align.is_multiple_of(size_of::<usize>()) && local().count_down(size) {
         let block = aligned_counted_out(align, size);
         if !block.is_null() {
             // SAFETY: the caller gives a place for the answer.

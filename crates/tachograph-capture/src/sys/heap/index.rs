@@ -1,12 +1,14 @@
 //! From the address of a sampled block to its entry, readable without a lock.
 //!
 //! One word holds an address and its entry's number. Nothing moves while it is
-//! there: a removed word leaves a stone that is walked over, and when there are
-//! too many of them, or too little room, everything is written to another table
+//! there: a removed word that others were put behind leaves a stone that is walked
+//! over, and when there are too many of them, or too little room, everything is written to another table
 //! under the lock and that one is published. A reader that was overtaken by this
 //! notices by the version and looks again.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use super::apart::Apart;
 
 /// Entries that a word can number.
 pub(super) const MOST_ENTRIES: usize = 1 << ENTRY_BITS;
@@ -35,13 +37,27 @@ pub(super) enum Found {
 
 /// The table. Everything but [`Index::find`] is called under the store's lock.
 pub(super) struct Index {
+    reading: Apart<Reading>,
+    changing: Apart<Changing>,
+}
+
+/// What readers look at; it changes only when the table does.
+struct Reading {
     current: AtomicPtr<Table>,
-    spare: AtomicPtr<Table>,
     version: AtomicUsize,
+    spare: AtomicPtr<Table>,
+    bytes: AtomicUsize,
+}
+
+/// Figures that change with every entry, under the lock.
+struct Changing {
     live: AtomicUsize,
     used: AtomicUsize,
     collisions: AtomicU64,
-    bytes: AtomicUsize,
+}
+
+fn add(count: &AtomicUsize, more: usize) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
 /// Places behind a word that says how many.
@@ -85,20 +101,25 @@ fn word(address: u64, entry: u32) -> u64 {
 impl Index {
     /// Knows nothing and has no memory.
     pub(super) const fn new() -> Self {
+        let none = std::ptr::null_mut();
         Self {
-            current: AtomicPtr::new(std::ptr::null_mut()),
-            spare: AtomicPtr::new(std::ptr::null_mut()),
-            version: AtomicUsize::new(0),
-            live: AtomicUsize::new(0),
-            used: AtomicUsize::new(0),
-            collisions: AtomicU64::new(0),
-            bytes: AtomicUsize::new(0),
+            reading: Apart(Reading {
+                current: AtomicPtr::new(none),
+                version: AtomicUsize::new(0),
+                spare: AtomicPtr::new(none),
+                bytes: AtomicUsize::new(0),
+            }),
+            changing: Apart(Changing {
+                live: AtomicUsize::new(0),
+                used: AtomicUsize::new(0),
+                collisions: AtomicU64::new(0),
+            }),
         }
     }
 
     fn table(&self) -> Option<&Table> {
         // SAFETY: only mapped, never unmapped tables are stored.
-        unsafe { self.current.load(Ordering::Acquire).as_ref() }
+        unsafe { self.reading.current.load(Ordering::Acquire).as_ref() }
     }
 
     /// The entry of the block at `address`.
@@ -106,12 +127,12 @@ impl Index {
     /// Context: allocator hook.
     pub(super) fn find(&self, address: u64) -> Found {
         for _ in 0..RETRIES {
-            let version = self.version.load(Ordering::Acquire);
+            let version = self.reading.version.load(Ordering::Acquire);
             let Some(table) = self.table() else { return Found::Nothing };
             let found = Self::probe(table, address)
                 .map_or(Found::Nothing, |(_, entry)| Found::Entry(entry));
             std::sync::atomic::fence(Ordering::Acquire);
-            if self.version.load(Ordering::Relaxed) == version {
+            if self.reading.version.load(Ordering::Relaxed) == version {
                 return found;
             }
         }
@@ -147,9 +168,11 @@ impl Index {
             let held = place.load(Ordering::Relaxed);
             if held == EMPTY || held == STONE {
                 place.store(word(address, entry), Ordering::Release);
-                self.live.fetch_add(1, Ordering::Relaxed);
-                self.used.fetch_add(usize::from(held == EMPTY), Ordering::Relaxed);
-                self.collisions.fetch_add(u64::from(step > 0), Ordering::Relaxed);
+                add(&self.changing.live, 1);
+                add(&self.changing.used, usize::from(held == EMPTY));
+                if step > 0 {
+                    self.changing.collisions.fetch_add(1, Ordering::Relaxed);
+                }
                 return true;
             }
         }
@@ -162,8 +185,17 @@ impl Index {
     pub(super) fn remove(&self, address: u64) -> Option<u32> {
         let table = self.table()?;
         let (at, entry) = Self::probe(table, address)?;
+        add(&self.changing.live, usize::MAX);
         table.place(at).store(STONE, Ordering::Release);
-        self.live.fetch_sub(1, Ordering::Relaxed);
+        if table.place(at + 1).load(Ordering::Relaxed) == EMPTY {
+            // Nobody walks past the end of a row, so stones there are not needed.
+            let mut last = at;
+            while table.place(last).load(Ordering::Relaxed) == STONE {
+                table.place(last).store(EMPTY, Ordering::Release);
+                add(&self.changing.used, usize::MAX);
+                last = last.wrapping_sub(1);
+            }
+        }
         Some(entry)
     }
 
@@ -171,8 +203,8 @@ impl Index {
     pub(super) fn clear(&self) {
         let Some(table) = self.table() else { return };
         (0..table.places).for_each(|at| table.place(at).store(EMPTY, Ordering::Release));
-        self.live.store(0, Ordering::Relaxed);
-        self.used.store(0, Ordering::Relaxed);
+        self.changing.live.store(0, Ordering::Relaxed);
+        self.changing.used.store(0, Ordering::Relaxed);
     }
 
     /// Keeps a quarter of the places empty.
@@ -180,17 +212,20 @@ impl Index {
         let Some(old) = self.table() else {
             return self.publish(Table::map(FIRST_PLACES), FIRST_PLACES);
         };
-        let (live, used) = (self.live.load(Ordering::Relaxed), self.used.load(Ordering::Relaxed));
+        let (live, used) = (
+            self.changing.live.load(Ordering::Relaxed),
+            self.changing.used.load(Ordering::Relaxed),
+        );
         if (used + 1) * 4 <= old.places * 3 {
             return true;
         }
         let grows = live * 2 > old.places;
         let places = if grows { old.places * 2 } else { old.places };
         // SAFETY: only mapped, never unmapped tables are stored.
-        let spare = unsafe { self.spare.load(Ordering::Acquire).as_ref() };
+        let spare = unsafe { self.reading.spare.load(Ordering::Acquire).as_ref() };
         let fits = spare.filter(|spare| spare.places == places);
         // From here on a reader of the spare table finds another version.
-        self.version.fetch_add(1, Ordering::AcqRel);
+        self.reading.version.fetch_add(1, Ordering::AcqRel);
         let new = match fits {
             Some(spare) => {
                 (0..places).for_each(|at| spare.place(at).store(EMPTY, Ordering::Relaxed));
@@ -211,8 +246,8 @@ impl Index {
                 }
             }
         }
-        self.used.store(live, Ordering::Relaxed);
-        self.spare.store(std::ptr::from_ref(old).cast_mut(), Ordering::Release);
+        self.changing.used.store(live, Ordering::Relaxed);
+        self.reading.spare.store(std::ptr::from_ref(old).cast_mut(), Ordering::Release);
         self.publish(new, if fits.is_some() { 0 } else { places })
     }
 
@@ -220,18 +255,18 @@ impl Index {
         if table.is_null() {
             return false;
         }
-        self.bytes.fetch_add(new_places * 8, Ordering::Relaxed);
-        self.current.store(table, Ordering::Release);
-        self.version.fetch_add(1, Ordering::AcqRel);
+        self.reading.bytes.fetch_add(new_places * 8, Ordering::Relaxed);
+        self.reading.current.store(table, Ordering::Release);
+        self.reading.version.fetch_add(1, Ordering::AcqRel);
         true
     }
 
     /// How full it is, 0 to 1; inserts that met another entry; bytes of memory.
     pub(super) fn figures(&self) -> (f64, u64, usize) {
         let places = self.table().map_or(1, |table| table.places);
-        let load = self.used.load(Ordering::Relaxed) as f64 / places as f64;
-        let bytes = self.bytes.load(Ordering::Relaxed);
-        (load, self.collisions.load(Ordering::Relaxed), bytes)
+        let load = self.changing.used.load(Ordering::Relaxed) as f64 / places as f64;
+        let bytes = self.reading.bytes.load(Ordering::Relaxed);
+        (load, self.changing.collisions.load(Ordering::Relaxed), bytes)
     }
 }
 
@@ -264,6 +299,28 @@ mod tests {
         }
 
         assert!(index.figures().2 <= 2 * FIRST_PLACES * 8, "{:?}", index.figures());
+    }
+
+    #[test]
+    fn a_removed_word_leaves_no_stone_at_the_end_of_a_row() {
+        let index = Index::new();
+        // Addresses that begin at the same place stand in a row.
+        let same: Vec<u64> = (1_u64..)
+            .map(|at| at * 4096)
+            .filter(|at| start(*at) % FIRST_PLACES == start(4096) % FIRST_PLACES)
+            .take(3)
+            .collect();
+        for (entry, address) in (1..).zip(&same) {
+            assert!(index.insert(*address, entry));
+        }
+        let used = || index.changing.used.load(Ordering::Relaxed);
+
+        assert_eq!(index.remove(same[1]), Some(2));
+        assert_eq!((used(), index.find(same[2])), (3, Found::Entry(3)), "a stone holds the row");
+        assert_eq!(index.remove(same[2]), Some(3));
+        assert_eq!((used(), index.find(same[0])), (1, Found::Entry(1)), "both stones are gone");
+        assert_eq!(index.remove(same[0]), Some(1));
+        assert_eq!(used(), 0);
     }
 
     #[test]

@@ -106,15 +106,16 @@ pub(super) enum Verdict {
 }
 
 impl Local {
-    /// Counts `size` bytes; true when the block may be one to sample.
+    /// Counts `size` bytes; true when the block may be one to sample. Then `decide`,
+    /// `take_carried` or `ask_again` must follow: the count is below 0, which to this
+    /// comparison is a very large one.
     ///
     /// Context: allocator hook.
     #[inline(always)]
     pub(super) fn count_down(&self, size: usize) -> bool {
-        // A size beyond half the address space fails anyway.
-        let left = self.count.get().wrapping_sub((size as i64) & i64::MAX);
-        self.count.set(left);
-        left < 0
+        let (left, is_due) = self.count.get().cast_unsigned().overflowing_sub(size as u64);
+        self.count.set(left.cast_signed());
+        is_due
     }
 
     /// Decides about a block of `size` bytes, already counted, for which the
@@ -122,6 +123,11 @@ impl Local {
     ///
     /// Context: allocator hook.
     pub(super) fn decide(&self, size: usize) -> Verdict {
+        if isize::try_from(size).is_err() {
+            // No allocator serves it.
+            self.count.set(self.count.get().wrapping_add(size as i64));
+            return Verdict::Pass;
+        }
         let (size, now) = (size as u64, control::period());
         let mut random = self.random.get();
         if self.period.get() == 0 {
@@ -136,15 +142,19 @@ impl Local {
             self.random.set(random);
             return Verdict::Pass;
         }
-        if gaps::is_certain(size, drawn_with) {
-            self.count.set(left.wrapping_add(size.cast_signed()));
-        } else {
-            while left < 0 {
-                left += random.gap(now);
-            }
-            self.count.set(left);
-            self.period.set(now);
+        let is_certain = gaps::is_certain(size, drawn_with);
+        if is_certain && drawn_with == now {
+            left = left.wrapping_add(size.cast_signed());
+        } else if is_certain {
+            left = random.first_gap(now);
+        } else if drawn_with != now {
+            left += random.gap_between(drawn_with, now);
         }
+        while left < 0 {
+            left += random.gap(now);
+        }
+        self.count.set(left);
+        self.period.set(now);
         self.random.set(random);
         if control::is_sampling() && !self.is_busy() {
             Verdict::Take(gaps::weight(size, drawn_with))
@@ -158,8 +168,16 @@ impl Local {
     /// Context: allocator hook.
     pub(super) fn carry(&self, want: u64) {
         self.kept.set(self.count.get());
-        self.count.set(-1);
+        self.count.set(0);
         self.want.set(want);
+    }
+
+    /// Nothing was decided about the block that was counted last, as when what is carried
+    /// is meant for another: the next one is due again.
+    ///
+    /// Context: allocator hook.
+    pub(super) fn ask_again(&self) {
+        self.count.set(0);
     }
 
     /// Takes what is carried; 0 when nothing is.
@@ -251,6 +269,21 @@ mod tests {
         assert_eq!(here, crate::sys::threads::own_id());
         assert_ne!(here, other);
         assert_ne!(place, std::ptr::from_ref(local()) as usize);
+    }
+
+    #[test]
+    fn a_size_that_no_allocator_serves_leaves_the_count_usable() {
+        let local = local();
+        let before = local.count.replace(1_000);
+        for size in [usize::MAX, usize::MAX / 2 + 1, usize::MAX - 4_000, 1 << 63 | 1 << 62] {
+            local.count.set(1_000);
+            local.period.set(64 << 10);
+            if local.count_down(size) {
+                local.decide(size);
+            }
+            assert!((1_000..200_000).contains(&local.count.get()), "{size}: {}", local.count.get());
+        }
+        local.count.set(before);
     }
 
     #[test]

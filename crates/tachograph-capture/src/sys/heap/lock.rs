@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use super::apart::Apart;
 use super::local::local;
 
 const FREE: u32 = 0;
@@ -57,7 +58,7 @@ impl Lock {
 }
 
 /// Around everything in the store that changes.
-pub(super) static STORE: Lock = Lock::new();
+pub(super) static STORE: Apart<Lock> = Apart(Lock::new());
 
 /// The fork in progress took the lock.
 static TAKEN_BY_FORK: AtomicBool = AtomicBool::new(false);
@@ -86,7 +87,7 @@ pub(crate) fn after_fork_in_child() {
     if TAKEN_BY_FORK.swap(false, Ordering::AcqRel) {
         local().leave();
     }
-    STORE.0.store(FREE, Ordering::Release);
+    STORE.0.0.store(FREE, Ordering::Release);
     local().forget_tid();
     super::desk::forget();
     #[cfg(target_arch = "x86_64")]

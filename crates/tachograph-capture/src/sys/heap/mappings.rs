@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tachograph_profile::Allocator;
 
-use super::hooks::real;
 use super::local::{Verdict, local};
+use super::real;
 use super::sample::{self, errno, set_errno};
 use super::{control, store};
 
@@ -20,28 +20,36 @@ static LENGTHS: [AtomicU64; ROOM] = [const { AtomicU64::new(0) }; ROOM];
 /// No mapping is at or beyond this place.
 static HIGH: AtomicUsize = AtomicUsize::new(0);
 
-/// Remembers a mapping; false when there is no room.
+/// Remembers a mapping that `keep` then keeps; false when there is no room for either.
 ///
 /// Context: allocator hook.
-pub(super) fn add(start: u64, length: u64) -> bool {
-    for (at, place) in STARTS.iter().enumerate() {
-        if place.load(Ordering::Relaxed) == 0
+pub(super) fn add(start: u64, length: u64, keep: impl FnOnce() -> bool) -> bool {
+    let free = STARTS.iter().zip(&LENGTHS).enumerate().find(|(_, (place, _))| {
+        place.load(Ordering::Relaxed) == 0
             && place.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        {
-            if let Some(place) = LENGTHS.get(at) {
-                place.store(length, Ordering::Release);
-            }
-            HIGH.fetch_max(at + 1, Ordering::AcqRel);
-            return true;
-        }
+    });
+    let Some((at, (place, size))) = free else { return false };
+    size.store(length, Ordering::Release);
+    HIGH.fetch_max(at + 1, Ordering::AcqRel);
+    let kept = keep();
+    if !kept {
+        place.store(0, Ordering::Release);
     }
-    false
+    kept
 }
 
-/// Takes `from..from + length` out of every sampled mapping.
+/// Forgets every mapping, as the store does its blocks.
+pub(super) fn clear() {
+    for place in STARTS.iter().take(HIGH.swap(0, Ordering::AcqRel)) {
+        place.store(0, Ordering::Release);
+    }
+}
+
+/// Takes `from..from + length` out of every sampled mapping; whether there was one.
 ///
 /// Context: allocator hook, parked.
-fn cut(from: u64, length: u64) {
+fn cut(from: u64, length: u64) -> bool {
+    let mut was_sampled = false;
     let to = from.saturating_add(length.next_multiple_of(4096));
     let places = STARTS.iter().zip(&LENGTHS).take(HIGH.load(Ordering::Acquire));
     for (place, size) in places {
@@ -54,12 +62,15 @@ fn cut(from: u64, length: u64) {
             continue;
         }
         let Some(removed) = store::remove(start) else { continue };
+        was_sampled = true;
         for (start, end) in [(start, from), (to, end)] {
-            if start < end && add(start, end - start) {
-                store::again(removed, start, end - start);
+            let size = end.saturating_sub(start);
+            if size > 0 && !add(start, size, || store::again(removed, start, size)) {
+                control::drop_one();
             }
         }
     }
+    was_sampled
 }
 
 fn has_any() -> bool {
@@ -73,7 +84,7 @@ fn has_any() -> bool {
 #[unsafe(link_section = "tacho_heap")]
 fn made(block: *mut c_void, length: usize) {
     let local = local();
-    if block == libc::MAP_FAILED || !local.count_down(length) || local.want.get() != 0 {
+    if block == libc::MAP_FAILED || local.want.get() != 0 || !local.count_down(length) {
         return;
     }
     if let Verdict::Take(weight) = local.decide(length) {
@@ -136,16 +147,22 @@ pub(super) extern "C" fn mremap(
     place: *mut c_void,
 ) -> *mut c_void {
     let local = local();
-    let start = block as u64;
-    let was_sampled = has_any() && !local.is_busy() && store::may_hold(start);
-    if was_sampled {
+    let mut was_sampled = false;
+    if has_any() && !local.is_busy() {
         let errno = errno();
-        local.parked(|| cut(start, old as u64));
+        was_sampled = local.parked(|| {
+            if flags & libc::MREMAP_FIXED != 0 {
+                // What was there is gone.
+                cut(place as u64, new as u64);
+            }
+            cut(block as u64, old as u64)
+        });
         set_errno(errno);
     }
     let moved = real::mremap(block, old, new, flags, place);
-    if was_sampled && moved != libc::MAP_FAILED {
-        made(moved, new);
+    if was_sampled {
+        let failed = moved == libc::MAP_FAILED;
+        made(if failed { block } else { moved }, if failed { old } else { new });
     }
     moved
 }

@@ -10,9 +10,12 @@
 //! most, never waits for the interpreter, and leaves `errno` as the real function
 //! set it.
 
+mod apart;
 mod block;
+mod carried;
 mod control;
 mod desk;
+mod domain;
 pub mod exported;
 mod hooks;
 mod index;
@@ -20,6 +23,8 @@ mod local;
 mod lock;
 mod mappings;
 pub(crate) mod objects;
+mod real;
+mod room;
 mod rust;
 mod sample;
 mod store;
@@ -27,7 +32,7 @@ mod table;
 #[cfg(target_arch = "x86_64")]
 mod threads;
 
-pub(crate) use control::{Counts, counts, pause, prepare, resume, stop};
+pub(crate) use control::{Counts, counts, is_hooked, pause, prepare, recover, resume, stop};
 pub(crate) use local::exempt_this_thread;
 pub(crate) use lock::{after_fork_in_child, after_fork_in_parent, before_fork};
 pub use rust::Allocator;

@@ -15,8 +15,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use tachograph_profile::Allocator;
 
+use super::apart::Apart;
+use super::carried::Carried;
 use super::control;
-use super::hooks::Carried;
+use super::domain::{Access, AccessArenas, Arenas, Domain, FreeArena, Functions, Malloc};
 use super::local::{Local, Verdict, local};
 use crate::sys::dynamic::symbol;
 
@@ -32,81 +34,8 @@ const RAW: c_int = 0;
 const MEM: c_int = 1;
 const OBJECT: c_int = 2;
 
-/// `PyMemAllocatorEx`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Functions {
-    context: *mut c_void,
-    malloc: usize,
-    calloc: usize,
-    realloc: usize,
-    free: usize,
-}
-
-/// `PyObjectArenaAllocator`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Arenas {
-    context: *mut c_void,
-    alloc: usize,
-    free: usize,
-}
-
-type Malloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
-type Calloc = extern "C" fn(*mut c_void, usize, usize) -> *mut c_void;
-type Realloc = extern "C" fn(*mut c_void, *mut c_void, usize) -> *mut c_void;
-type FreeArena = extern "C" fn(*mut c_void, *mut c_void, usize);
-type Access = extern "C" fn(c_int, *mut Functions);
-type AccessArenas = extern "C" fn(*mut Arenas);
-
-/// The functions of one domain that were there before ours.
-struct Domain {
-    malloc: AtomicUsize,
-    calloc: AtomicUsize,
-    realloc: AtomicUsize,
-    allocator: Allocator,
-}
-
-impl Domain {
-    const fn new(allocator: Allocator) -> Self {
-        let (malloc, calloc, realloc) =
-            (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { malloc, calloc, realloc, allocator }
-    }
-
-    #[inline(always)]
-    fn malloc(&self, context: *mut c_void, size: usize) -> *mut c_void {
-        let address = self.malloc.load(Ordering::Relaxed);
-        // SAFETY: the interpreter had this function in its table, with this signature.
-        let function = unsafe { std::mem::transmute::<usize, Malloc>(address) };
-        function(context, size)
-    }
-
-    #[inline(always)]
-    fn calloc(&self, context: *mut c_void, count: usize, size: usize) -> *mut c_void {
-        let address = self.calloc.load(Ordering::Relaxed);
-        // SAFETY: the interpreter had this function in its table, with this signature.
-        let function = unsafe { std::mem::transmute::<usize, Calloc>(address) };
-        function(context, count, size)
-    }
-
-    #[inline(always)]
-    fn realloc(&self, context: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
-        let address = self.realloc.load(Ordering::Relaxed);
-        // SAFETY: the interpreter had this function in its table, with this signature.
-        let function = unsafe { std::mem::transmute::<usize, Realloc>(address) };
-        function(context, block, size)
-    }
-
-    fn remember(&self, functions: &Functions) {
-        self.malloc.store(functions.malloc, Ordering::Release);
-        self.calloc.store(functions.calloc, Ordering::Release);
-        self.realloc.store(functions.realloc, Ordering::Release);
-    }
-}
-
-static OBJECTS: Domain = Domain::new(Allocator::PyObject);
-static MEMORY: Domain = Domain::new(Allocator::PyMem);
+static OBJECTS: Apart<Domain> = Apart(Domain::new(Allocator::PyObject));
+static MEMORY: Apart<Domain> = Apart(Domain::new(Allocator::PyMem));
 static ARENA_ALLOC: AtomicUsize = AtomicUsize::new(0);
 static ARENA_FREE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -190,7 +119,11 @@ pub(crate) fn install() -> Result<(), &'static str> {
     if !reaches(&objects, SMALL + 88, Target::Malloc) {
         return Err("this interpreter's objects never come to malloc, as with mimalloc");
     }
-    OBJECTS.remember(&objects);
+    // Debugging adds to each object, so the largest of the small ones go to `malloc`.
+    let sizes = [SMALL, SMALL - 24, SMALL - 32, SMALL - 40];
+    let most = sizes.into_iter().find(|size| !reaches(&objects, *size, Target::Malloc));
+    let most = most.unwrap_or(SMALL - 48);
+    OBJECTS.remember(&objects, most);
     let mut ours = Functions {
         malloc: object_malloc as *const () as usize,
         calloc: object_calloc as *const () as usize,
@@ -199,7 +132,7 @@ pub(crate) fn install() -> Result<(), &'static str> {
     };
     set(OBJECT, &raw mut ours);
     if !reaches(&memory, 64, Target::Objects) && !reaches(&memory, 64, Target::Malloc) {
-        MEMORY.remember(&memory);
+        MEMORY.remember(&memory, most);
         let mut ours = Functions {
             malloc: memory_malloc as *const () as usize,
             calloc: memory_calloc as *const () as usize,
@@ -305,6 +238,8 @@ fn is_carried(local: &Local, domain: &Domain, size: usize) -> bool {
     if local.want.get() != 0 {
         if local.want.get() == Carried::PROBE_OBJECTS {
             local.take_carried();
+        } else {
+            local.ask_again();
         }
         return false;
     }
@@ -327,9 +262,23 @@ fn arrived(local: &Local, block: *mut c_void) -> *mut c_void {
 }
 
 #[inline(always)]
-fn malloc_in(domain: &Domain, context: *mut c_void, size: usize) -> *mut c_void {
+fn malloc_in(domain: &'static Domain, context: *mut c_void, size: usize) -> *mut c_void {
+    if domain.serves(size) && local().count_down(size) {
+        return malloc_counted_out(domain, context, size);
+    }
+    domain.malloc(context, size)
+}
+
+#[cold]
+#[inline(never)]
+#[unsafe(link_section = "tacho_heap")]
+extern "C" fn malloc_counted_out(
+    domain: &'static Domain,
+    context: *mut c_void,
+    size: usize,
+) -> *mut c_void {
     let local = local();
-    if size <= SMALL && local.count_down(size) && is_carried(local, domain, size) {
+    if is_carried(local, domain, size) {
         let block = arrived(local, domain.malloc(context, CARRIER));
         if !block.is_null() {
             return block;
@@ -342,7 +291,7 @@ fn malloc_in(domain: &Domain, context: *mut c_void, size: usize) -> *mut c_void 
 fn calloc_in(domain: &Domain, context: *mut c_void, count: usize, size: usize) -> *mut c_void {
     let local = local();
     let whole = count.saturating_mul(size);
-    if whole <= SMALL && local.count_down(whole) && is_carried(local, domain, whole) {
+    if domain.serves(whole) && local.count_down(whole) && is_carried(local, domain, whole) {
         let block = arrived(local, domain.calloc(context, 1, CARRIER));
         if !block.is_null() {
             return block;
@@ -353,7 +302,7 @@ fn calloc_in(domain: &Domain, context: *mut c_void, count: usize, size: usize) -
 
 #[inline(always)]
 fn realloc_in(
-    domain: &Domain,
+    domain: &'static Domain,
     context: *mut c_void,
     block: *mut c_void,
     size: usize,
@@ -361,7 +310,7 @@ fn realloc_in(
     if block.is_null() {
         return malloc_in(domain, context, size);
     }
-    if size > SMALL {
+    if !domain.serves(size) {
         return domain.realloc(context, block, size);
     }
     let local = local();

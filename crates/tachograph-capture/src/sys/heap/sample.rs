@@ -1,13 +1,12 @@
 //! Keeps what is known of a block that is sampled.
 
 use std::ffi::c_void;
-use std::sync::atomic::Ordering;
 
 use tachograph_profile::Allocator;
 
 use super::local::local;
 use super::store::{self, New};
-use super::{desk, mappings};
+use super::{control, desk, mappings};
 
 /// Keeps a sampled block with the calling thread's stack; false, and counted,
 /// when there is no room.
@@ -24,14 +23,18 @@ pub(super) fn keep(
     let new = New { address, size, weight, allocator, is_pooled };
     let tid = local().tid();
     let kept = desk::with_stack(|stack| {
-        // A mapping must be found by any part of it.
-        (allocator != Allocator::Mmap || mappings::add(address, size))
-            && store::insert(&new, stack, tid)
+        if allocator == Allocator::Mmap {
+            // It must be found by any part of it.
+            mappings::add(address, size, || store::insert(&new, stack, tid))
+        } else {
+            store::insert(&new, stack, tid)
+        }
     });
-    if kept.is_none() {
-        store::DROPPED.fetch_add(1, Ordering::Relaxed);
+    let kept = kept == Some(true);
+    if !kept {
+        control::drop_one();
     }
-    kept == Some(true)
+    kept
 }
 
 /// The calling thread's `errno`.

@@ -7,7 +7,7 @@
 //! sampled, and counted: the rate drops for a moment, and the picture says so.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tachograph_probe::introduce::{TEXT_BYTES, introduce};
 use tachograph_probe::known::Known;
@@ -15,9 +15,12 @@ use tachograph_probe::record;
 use tachograph_probe::ring::Ring;
 use tachograph_profile::Allocator;
 
+use super::apart::Apart;
+use super::control;
 use super::desk::Stack;
-use super::index::{Found, Index, MOST_ENTRIES};
+use super::index::{Found, Index};
 use super::lock::STORE;
+use super::room::Room;
 use super::table::{Entry, entry};
 use crate::sys::{clock, handler};
 
@@ -75,6 +78,7 @@ struct State {
     news: u32,
     /// The next entry that was never used. 0 stands for none.
     fresh: u32,
+    room: Room,
     told: [u64; TOLD],
     known: Known,
     text: [u8; TEXT_BYTES],
@@ -85,41 +89,37 @@ struct Store(UnsafeCell<State>);
 // SAFETY: `locked` hands the inside out to one thread at a time.
 unsafe impl Sync for Store {}
 
-static STATE: Store = Store(UnsafeCell::new(State {
+static STATE: Apart<Store> = Apart(Store(UnsafeCell::new(State {
     free: 0,
     news: 0,
     fresh: 1,
+    room: Room::new(),
     told: [0; TOLD],
     known: Known::new(),
     text: [0; TEXT_BYTES],
-}));
+})));
 static INDEX: Index = Index::new();
-static RING: Ring<RING_WORDS> = Ring::new();
+static RING: Apart<Ring<RING_WORDS>> = Apart(Ring::new());
 
-pub(super) static LIVE: AtomicU64 = AtomicU64::new(0);
-pub(super) static TAKEN: AtomicU64 = AtomicU64::new(0);
-pub(super) static DROPPED: AtomicU64 = AtomicU64::new(0);
-static HIGHEST: AtomicU32 = AtomicU32::new(0);
+pub(super) static TAKEN: Apart<AtomicU64> = Apart(AtomicU64::new(0));
+pub(super) static DROPPED: Apart<AtomicU64> = Apart(AtomicU64::new(0));
 
 /// Runs `work` with the lock held.
 fn locked<T>(work: impl FnOnce(&mut State) -> T) -> T {
     STORE.take();
     // SAFETY: the lock makes this the only reference until it is given back;
     // `work` never comes here again.
-    let outcome = work(unsafe { &mut *STATE.0.get() });
+    let outcome = work(unsafe { &mut *STATE.0.0.get() });
     STORE.give_back();
     outcome
 }
 
-/// Keeps a sampled block; false, and counted, when there is no room.
+/// Keeps a sampled block; false when there is no room.
 ///
 /// Context: allocator hook.
 pub(super) fn insert(new: &New, stack: &Stack<'_>, tid: i32) -> bool {
     let now = clock::monotonic();
-    let kept = locked(|state| state.insert(new, stack, tid, now).is_some());
-    let count = if kept { &TAKEN } else { &DROPPED };
-    count.fetch_add(1, Relaxed);
-    kept
+    locked(|state| state.insert(new, stack, tid, now).is_some())
 }
 
 /// Sends a stack to the collector if it does not know it; its key, unless there
@@ -166,31 +166,32 @@ pub(super) fn put_back(address: u64, removed: Removed) {
             && INDEX.insert(address, removed.number)
         {
             entry.freed.store(0, Relaxed);
-            LIVE.fetch_add(1, Relaxed);
         }
     });
 }
 
-/// Another size for a block that stays where it is, as after a part of a mapping is gone.
+/// Another size for a block that stays where it is, as after a part of a mapping is
+/// gone; false when there is no room.
 ///
 /// Context: allocator hook.
-pub(super) fn again(removed: Removed, address: u64, size: u64) {
+pub(super) fn again(removed: Removed, address: u64, size: u64) -> bool {
     let now = clock::monotonic();
     locked(|state| {
-        let Some(old) = entry(removed.number) else { return };
+        let Some(old) = entry(removed.number) else { return false };
         let (old_size, weight) = (old.size.load(Relaxed).max(1), old.weight.load(Relaxed));
         let weight = u128::from(weight) * u128::from(size) / u128::from(old_size);
         let (stack, tid, flags) =
             (old.stack.load(Relaxed), old.tid.load(Relaxed), old.flags.load(Relaxed));
-        let Some((number, place)) = state.unused() else { return };
-        if INDEX.insert(address, number) {
+        let Some((number, place)) = state.unused() else { return false };
+        let is_kept = INDEX.insert(address, number);
+        if is_kept {
             fill(place, [address, size, weight as u64, now, stack], tid, flags & ALLOCATOR);
             state.list(number, place);
-            LIVE.fetch_add(1, Relaxed);
         } else {
             state.release(number, place);
         }
-    });
+        is_kept
+    })
 }
 
 fn fill(place: &Entry, words: [u64; 5], tid: u32, flags: u32) {
@@ -221,7 +222,7 @@ impl State {
         let words = [new.address, new.size, new.weight, now, stack.key];
         fill(place, words, tid.cast_unsigned(), allocator);
         self.list(number, place);
-        LIVE.fetch_add(1, Relaxed);
+        TAKEN.store(TAKEN.load(Relaxed) + 1, Relaxed);
         Some(())
     }
 
@@ -254,7 +255,6 @@ impl State {
         let number = INDEX.remove(address)?;
         let place = entry(number)?;
         place.freed.store(now.max(place.time.load(Relaxed)).max(1), Relaxed);
-        LIVE.fetch_sub(1, Relaxed);
         let flags = place.flags.load(Relaxed);
         if flags & LISTED == 0 {
             self.list(number, place);
@@ -263,23 +263,21 @@ impl State {
     }
 
     fn unused(&mut self) -> Option<(u32, &'static Entry)> {
-        if self.free != 0 {
-            let number = self.free;
-            let place = entry(number)?;
-            self.free = place.next.load(Relaxed);
-            return Some((number, place));
-        }
-        let number = self.fresh;
-        if number as usize >= MOST_ENTRIES {
-            return None;
-        }
+        let number = if self.free != 0 { self.free } else { self.fresh };
         let place = entry(number)?;
-        self.fresh += 1;
-        HIGHEST.store(self.fresh, Relaxed);
+        if self.room.take()? {
+            control::double_period();
+        }
+        if self.free != 0 {
+            self.free = place.next.load(Relaxed);
+        } else {
+            self.fresh += 1;
+        }
         Some((number, place))
     }
 
     fn release(&mut self, number: u32, place: &Entry) {
+        self.room.give_back();
         place.next.store(self.free, Relaxed);
         self.free = number;
     }
@@ -345,6 +343,16 @@ pub(crate) fn drain_stacks(out: &mut Vec<u64>) {
     RING.drain(|word| out.push(word));
 }
 
+/// Lets `most` blocks be live samples at once; 0 means as many as there can be.
+pub(super) fn set_most(most: u32) {
+    locked(|state| state.room.set_most(most));
+}
+
+/// Whether the table, once it was tight, has room again.
+pub(super) fn recovers() -> bool {
+    locked(|state| state.room.recovers())
+}
+
 /// Forgets every block and stack, as when the last door closes.
 pub(crate) fn clear() {
     locked(|state| {
@@ -354,7 +362,7 @@ pub(crate) fn clear() {
         state.fresh = 1;
         state.told.fill(0);
         state.known.forget();
-        LIVE.store(0, Relaxed);
+        state.room.clear();
         // The collector reads the ring; with the lock held nobody writes it.
         RING.drain(|_| ());
     });

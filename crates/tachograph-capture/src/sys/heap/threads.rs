@@ -7,8 +7,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::hooks::real;
 use super::local::local;
+use super::real;
 use super::sample::{errno, set_errno};
 use super::{control, desk, store};
 

@@ -28,8 +28,8 @@ mod symbols;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-pub(crate) use scan::{report, rescan_if_changed, scan, try_rescan_if_changed};
-pub(crate) use symbols::resolve;
+pub(crate) use scan::{leave_alone, report, rescan_if_changed, scan, try_rescan_if_changed};
+pub(crate) use symbols::{object_of, resolve};
 
 /// Tables that can be registered: the allocator's, BLAS, and some to spare.
 const MOST_TABLES: usize = 16;

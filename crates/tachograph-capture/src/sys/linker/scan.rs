@@ -79,6 +79,14 @@ static UNFINISHED: AtomicBool = AtomicBool::new(false);
 static FORGET: AtomicBool = AtomicBool::new(false);
 static HOOKED_SLOTS: AtomicUsize = AtomicUsize::new(0);
 
+/// A function in the object that is never changed; 0 when there is no such object.
+static LEFT_ALONE: AtomicUsize = AtomicUsize::new(0);
+
+/// Changes nothing in the object that holds `function`, from the next scan on.
+pub(crate) fn leave_alone(function: usize) {
+    LEFT_ALONE.store(function, Ordering::Release);
+}
+
 /// Runs `work` on the scan's state.
 fn with_state<T>(_turn: &Turn, work: impl FnOnce(&mut State) -> T) -> T {
     // SAFETY: there is one turn and the caller has it, so this is the only
@@ -181,7 +189,8 @@ impl State {
             self.program = (object.range.start, object.range.end);
         }
         let key = (object.dynamic, info.dlpi_name as u64);
-        if symbols::is_ours(&object) || is_loader(info) || self.done.has(key) {
+        let is_left_alone = object.range.contains(&(LEFT_ALONE.load(Ordering::Acquire) as u64));
+        if symbols::is_ours(&object) || is_loader(info) || is_left_alone || self.done.has(key) {
             return;
         }
         if !self.protection.is_read_only(&object.relro) {

@@ -57,6 +57,15 @@ pub(super) fn is_in_ours(address: u64) -> bool {
     (OURS.0.load(Ordering::Relaxed)..OURS.1.load(Ordering::Relaxed)).contains(&address)
 }
 
+/// Where the object that holds `function` begins; 0 when no object does.
+pub(crate) fn object_of(function: usize) -> usize {
+    // SAFETY: all-zero is a valid answer: null pointers.
+    let mut found = unsafe { std::mem::zeroed::<libc::Dl_info>() };
+    // SAFETY: the address is looked up and never dereferenced; the answer is ours.
+    let is_found = unsafe { libc::dladdr(function as *const c_void, &raw mut found) } != 0;
+    if is_found { found.dli_fbase as usize } else { 0 }
+}
+
 struct Search {
     hooks: &'static [Hook],
 }
