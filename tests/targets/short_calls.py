@@ -1,6 +1,6 @@
 """Makes a short system call and a little arithmetic in turn, every few microseconds.
 
-Right answer: CPU of `ask` : `reckon` as each takes alone, timed before and after.
+Right answer: CPU of `ask` : `reckon` as each takes alone.
 A sampler whose signals take microseconds to arrive sees `ask` almost only.
 """
 
@@ -42,6 +42,7 @@ def run(seconds: float) -> None:
 
 
 def truth() -> dict[str, int]:
-    """Return how the two share the time; the mean of two timings."""
-    first, second = _alone(), _alone()
-    return {name: first[name] + second[name] for name in NAMES}
+    """Return how the two share the time; the least of five timings, as an
+    interruption can only add to one."""
+    timings = [_alone() for _ in range(5)]
+    return {name: min(timing[name] for timing in timings) for name in NAMES}

@@ -46,6 +46,8 @@ pub struct Sample {
     pub has_gil: bool,
     /// The thread stood just after a system call.
     pub at_system_call: bool,
+    /// It stood there so soon after it was asked that it may have come there since.
+    pub doubtful: bool,
     /// The stack was deeper than the limit.
     pub truncated: bool,
     /// The native stack ended early.
@@ -65,6 +67,7 @@ const AT_SYSTEM_CALL: u64 = 8;
 const TASK: u64 = 16;
 const NO_TASK: u64 = 32;
 const THREAD: u64 = 64;
+const DOUBTFUL: u64 = 128;
 
 const NAME_WORDS: usize = NAME_BYTES / 8;
 /// A name that is a number: the length says so.
@@ -99,6 +102,7 @@ pub fn push<const WORDS: usize>(
         (sample.truncated, TRUNCATED),
         (sample.partial_native, PARTIAL_NATIVE),
         (sample.at_system_call, AT_SYSTEM_CALL),
+        (sample.doubtful, DOUBTFUL),
         (sample.task_changed && sample.task.is_some(), TASK),
         (sample.task_changed && sample.task.is_none(), NO_TASK),
         (sample.thread_name.is_some(), THREAD),
@@ -207,6 +211,7 @@ fn sample<'words>(head: u64, words: &mut &'words [u64]) -> Option<Received<'word
         time,
         has_gil: flags & HAS_GIL != 0,
         at_system_call: flags & AT_SYSTEM_CALL != 0,
+        doubtful: flags & DOUBTFUL != 0,
         truncated: flags & TRUNCATED != 0,
         partial_native: flags & PARTIAL_NATIVE != 0,
         task_changed: flags & (TASK | NO_TASK) != 0,
@@ -278,7 +283,7 @@ mod tests {
         let ring = Ring::<256>::new();
         let before = [frame(3), frame(2), frame(1)];
         let now = [frame(5), frame(4), frame(2), frame(1)];
-        let sample = Sample { time: 77, has_gil: true, ..Sample::default() };
+        let sample = Sample { time: 77, has_gil: true, doubtful: true, ..Sample::default() };
 
         assert!(push(&ring, &sample, kept(&before, &now), &now, [9, 8].into_iter()));
 
@@ -286,6 +291,7 @@ mod tests {
         let mut rest = words.as_slice();
         let received = next_sample(&mut rest);
         assert_eq!((received.kept, received.sample.time, received.sample.has_gil), (2, 77, true));
+        assert!(received.sample.doubtful && !received.sample.at_system_call);
         assert_eq!(received.new, [0x4000, 4, 0x5000, 5]);
         assert_eq!(received.native, [9, 8]);
         assert!(rest.is_empty() && next(&mut rest).is_none());

@@ -289,6 +289,7 @@ impl CpuSource {
             interval_ns: plan.interval_ns,
             is_wall: plan.mode == Mode::Wall,
             is_perf: plan.trigger == Trigger::Perf,
+            is_tick: plan.trigger == Trigger::Tick,
         };
         let mut gone = Vec::new();
         for (key, log) in &mut self.logs {

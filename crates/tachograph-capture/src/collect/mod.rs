@@ -14,6 +14,7 @@ mod heap_notes;
 mod heap_source;
 mod machine_source;
 mod memory_points;
+mod second_opinion;
 mod sink;
 mod sources;
 mod span_log;

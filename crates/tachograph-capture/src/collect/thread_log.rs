@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tachograph_probe::record::{Kind, Received};
+use tachograph_probe::record::{self, Kind, Received};
 use tachograph_probe::walk::RawFrame;
 use tachograph_profile::{Interner, Sample, StackId, ThreadState, Time, TrackId};
 
 use super::frames::Frames;
+use super::second_opinion::{Witnesses, believed};
 use crate::cpu::{IdleLook, Watched, Window, spread, time_around};
 
 /// A word in place of the stack of a thread that nobody looked at in time.
@@ -21,6 +22,15 @@ pub(crate) struct Look {
     task: Option<TrackId>,
     state: ThreadState,
     kind: Kind,
+    at_system_call: bool,
+    doubtful: bool,
+}
+
+impl Look {
+    /// The thread ran; its CPU time is shared out over such looks.
+    fn runs(&self) -> bool {
+        !matches!(self.state, ThreadState::Idle | ThreadState::WaitingForGil)
+    }
 }
 
 /// One watched thread on the collector's side.
@@ -41,6 +51,7 @@ pub(crate) struct ThreadLog {
     looks: Vec<Look>,
     cpu: Window,
     wall: Window,
+    witnesses: Witnesses,
 }
 
 /// How clocks are to be shared out.
@@ -56,6 +67,8 @@ pub(crate) struct Terms {
     pub(crate) is_wall: bool,
     /// Looks come from performance events, and from a slow tick.
     pub(crate) is_perf: bool,
+    /// Looks come from the tick; those of a timer are a second opinion.
+    pub(crate) is_tick: bool,
 }
 
 impl ThreadLog {
@@ -75,6 +88,7 @@ impl ThreadLog {
             looks: Vec::new(),
             cpu,
             wall,
+            witnesses: Witnesses::default(),
         }
     }
 
@@ -108,8 +122,9 @@ impl ThreadLog {
         } else {
             ThreadState::Running
         };
-        let (time, kind) = (received.sample.time, received.sample.kind);
-        self.looks.push(Look { time, stack, task: self.task, state, kind });
+        let record::Sample { time, kind, at_system_call, doubtful, .. } = received.sample;
+        let task = self.task;
+        self.looks.push(Look { time, stack, task, state, kind, at_system_call, doubtful });
     }
 
     /// The stack of the current entries; frames that stayed are not looked up again.
@@ -151,14 +166,18 @@ impl ThreadLog {
             }
         };
         let (time, state) = (look.time, look.state);
-        self.looks.push(Look { time, stack, task: None, state, kind: Kind::Tick });
+        let (kind, task) = (Kind::Tick, None);
+        let (at_system_call, doubtful) = (true, false);
+        self.looks.push(Look { time, stack, task, state, kind, at_system_call, doubtful });
     }
 
     /// Shares the thread's clocks out over its looks since the last call, and
     /// appends them to `out`. Answers how much CPU time was repaired: what
-    /// performance events, which see user code only, did not see.
+    /// performance events, which see user code only, did not see, and what a
+    /// second opinion tells instead of doubtful ticks.
     pub(crate) fn share_out(&mut self, terms: &Terms, out: &mut Vec<Sample>) -> u64 {
         self.looks.sort_by_key(|look| look.time);
+        let seconds = self.second_opinion(terms);
         let first = out.len();
         out.extend(self.looks.iter().map(|look| Sample {
             time: Time(look.time.saturating_sub(terms.session_start)),
@@ -170,12 +189,53 @@ impl ThreadLog {
             state: look.state,
         }));
         let samples = out.get_mut(first..).unwrap_or_default();
-        let repaired = self.share_cpu(terms, samples);
+        let mut repaired = self.share_cpu(terms, samples);
         if terms.is_wall {
             self.share_wall(terms, samples);
         }
+        if !seconds.is_empty() {
+            repaired += self.overrule(samples, &seconds);
+        }
         self.looks.clear();
         repaired
+    }
+
+    /// Takes the looks out that only matter where the tick's are doubtful.
+    fn second_opinion(&mut self, terms: &Terms) -> Vec<Look> {
+        let is_tick = |look: &Look| look.runs() && look.kind == Kind::Tick;
+        if !terms.is_tick || !self.looks.iter().any(is_tick) {
+            return Vec::new();
+        }
+        self.looks.extract_if(.., |look| look.kind == Kind::Timer).collect()
+    }
+
+    /// Where looks are doubtful and `seconds` contradict them, lets them show what
+    /// those saw. Answers how much CPU time that was.
+    fn overrule(&mut self, samples: &mut [Sample], seconds: &[Look]) -> u64 {
+        let mut running: Vec<(&Look, &mut Sample)> =
+            self.looks.iter().zip(samples).filter(|(look, _)| look.runs()).collect();
+        let doubt =
+            |(look, _): &(&Look, &mut Sample)| (look.time, look.doubtful.then_some(look.stack));
+        let doubts: Vec<(u64, Option<StackId>)> = running.iter().map(doubt).collect();
+        let times: Vec<u64> = seconds.iter().map(|look| look.time).collect();
+        let pairs = believed(&doubts, &times);
+        let ticks = pairs.iter().filter_map(|(tick, _)| Some(running.get(*tick)?.0));
+        let mut heard: Vec<usize> = pairs.iter().map(|(_, second)| *second).collect();
+        heard.dedup();
+        let heard = heard.iter().filter_map(|second| seconds.get(*second));
+        self.witnesses
+            .hear(ticks.map(|look| look.at_system_call), heard.map(|look| look.at_system_call));
+        if !self.witnesses.contradict() {
+            return 0;
+        }
+        let mut overruled = 0;
+        for (tick, second) in pairs {
+            if let (Some((_, sample)), Some(look)) = (running.get_mut(tick), seconds.get(second)) {
+                (sample.stack, sample.task, sample.state) = (look.stack, look.task, look.state);
+                overruled += sample.cpu_ns;
+            }
+        }
+        overruled
     }
 
     /// Gives the looks at the running thread what its CPU clock shows. With
@@ -197,13 +257,10 @@ impl ThreadLog {
             }
             return whole - seen;
         }
-        let runs = |sample: &&mut Sample| {
-            !matches!(sample.state, ThreadState::Idle | ThreadState::WaitingForGil)
-        };
-        let running = samples.iter_mut().filter(runs).count();
-        let shares = self.cpu.close(clock, running);
-        for (sample, share) in samples.iter_mut().filter(runs).zip(shares) {
-            sample.cpu_ns = share;
+        let running = self.looks.iter().filter(|look| look.runs()).count();
+        let mut shares = self.cpu.close(clock, running);
+        for (sample, _) in samples.iter_mut().zip(&self.looks).filter(|(_, look)| look.runs()) {
+            sample.cpu_ns = shares.next().unwrap_or(0);
         }
         0
     }

@@ -8,6 +8,7 @@ use tachograph_profile::{Mode, Trigger};
 use super::idle::{IdleReader, Place};
 use super::jitter::jittered;
 use super::sampler::Plan;
+use super::second_looks::SecondLooks;
 use super::watched::Watched;
 use crate::sys::clock;
 use crate::sys::cpu_timer::CpuTimer;
@@ -24,6 +25,10 @@ const PATIENCE_INTERVALS: u64 = 20;
 /// CPU time that waking up takes; a thread that used less since it was last
 /// seen waiting has not come back to its program yet.
 const WAKE_UP_NS: u64 = 50_000;
+
+/// CPU time that a running thread takes to come back from a wait that is over. A
+/// signal that meets it there turns a wait of full length into EINTR.
+const COMING_BACK_NS: u64 = 10_000;
 
 /// CPU time between two looks below which a thread that could run may have
 /// been woken from a wait and not come back from it yet.
@@ -57,6 +62,7 @@ pub(crate) struct Sight {
     owed_ns: i64,
     place: Option<Place>,
     source: Option<Source>,
+    second_looks: SecondLooks,
 }
 
 /// What makes a thread look besides the tick.
@@ -81,6 +87,7 @@ impl Sight {
             owed_ns: 0,
             place: None,
             source: None,
+            second_looks: SecondLooks::default(),
         }
     }
 
@@ -106,14 +113,21 @@ pub(crate) struct Looker {
     idle: Option<IdleReader>,
     /// This process; asked once, because a sampler does not outlive a fork.
     pid: i32,
+    /// Signals come from another processor and take their time.
+    needs_second_looks: bool,
 }
 
 impl Looker {
     /// Looks by `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         let idle = (plan.mode == Mode::Wall).then(|| IdleReader::new(plan.max_depth));
-        let pid = threads::process_id();
-        Self { plan: plan.clone(), random: fastrand::Rng::new(), idle, pid }
+        Self {
+            plan: plan.clone(),
+            random: fastrand::Rng::new(),
+            idle,
+            pid: threads::process_id(),
+            needs_second_looks: plan.trigger == Trigger::Tick && threads::usable_cores() > 1,
+        }
     }
 
     /// A new tick begins.
@@ -170,6 +184,9 @@ impl Looker {
             return Outcome::Alive;
         }
         let moves = clock::thread_cpu(tid).is_some_and(|again| again != cpu);
+        if moves && sight.waited && used < COMING_BACK_NS {
+            return Outcome::Alive;
+        }
         if moves {
             return self.ask(sight, false, clock::monotonic());
         }
@@ -232,11 +249,16 @@ impl Looker {
                 return Outcome::Alive;
             }
         }
-        if clock::monotonic().saturating_sub(seen) > LONGEST_DOUBT_NS {
+        let now = clock::monotonic();
+        if now.saturating_sub(seen) > LONGEST_DOUBT_NS {
             return Outcome::Alive;
+        }
+        if self.needs_second_looks {
+            sight.second_looks.follow(thread, self.plan.interval_ns);
         }
         sight.owed_ns -= self.plan.interval_ns.cast_signed();
         slot.unless_waiting.store(unless_waiting, Ordering::Relaxed);
+        slot.asked.store(now, Ordering::Relaxed);
         slot.pending.store(true, Ordering::Release);
         sight.asked_at = sight.cpu;
         if !signals::queue(self.pid, thread.tid, SAMPLE_SIGNAL, slot.ticket()) {

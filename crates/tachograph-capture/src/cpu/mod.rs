@@ -6,6 +6,7 @@ mod look;
 mod pages;
 mod roster;
 mod sampler;
+mod second_looks;
 mod trigger;
 mod watched;
 mod weights;

@@ -27,6 +27,12 @@ use super::{clock, guard, native_unwind, threads};
 /// Set on the word of a native frame that is an eval loop.
 pub(crate) const EVAL_LOOP: u64 = 1 << 63;
 
+/// A signal counts as pending from the moment it is sent, and is noticed when its
+/// interrupt arrives, or sooner, when the thread comes back from a system call. One
+/// that stands there within this time may have been elsewhere when it was asked.
+/// Measured on a virtual machine: the interrupt takes 10 to 12 µs, 99 % below 21 µs.
+const DOUBT_NS: u64 = 40_000;
+
 /// Asks a thread to write down its stack.
 pub(crate) const SAMPLE_SIGNAL: libc::c_int = libc::SIGURG;
 
@@ -223,6 +229,9 @@ fn capture(
     registers: &Interrupted,
 ) {
     sample.time = clock::monotonic();
+    sample.doubtful = sample.at_system_call
+        && sample.kind == Kind::Tick
+        && sample.time.saturating_sub(slot.asked.load(Ordering::Relaxed)) < DOUBT_NS;
     if sample.kind == Kind::Perf {
         slot.trap.vary(&mut inside.traps);
     }
@@ -281,6 +290,7 @@ fn capture(
     let native = inside.frames.get(..frames).unwrap_or_default();
     if record::push(&slot.ring, &sample, kept, stack, native_words(stack, native)) {
         slot.taken.fetch_add(1, Ordering::Relaxed);
+        slot.doubtful.fetch_add(u64::from(sample.doubtful), Ordering::Relaxed);
         inside.last = fresh;
         inside.depth = depth;
         inside.introduced |= thread_object != 0;

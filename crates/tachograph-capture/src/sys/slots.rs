@@ -36,6 +36,8 @@ pub(crate) struct Slot {
     pub(crate) tid: AtomicI32,
     /// A sample was asked for and has not been taken.
     pub(crate) pending: AtomicBool,
+    /// When it was asked for, on the monotonic clock.
+    pub(crate) asked: AtomicU64,
     /// Leave the sample out if the thread stands just after a system call.
     pub(crate) unless_waiting: AtomicBool,
     /// A handler is at work in this slot.
@@ -48,6 +50,8 @@ pub(crate) struct Slot {
     pub(crate) waiting: AtomicU64,
     /// Samples that reached the ring.
     pub(crate) taken: AtomicU64,
+    /// Of these, the ones that may show a system call the thread was not in yet.
+    pub(crate) doubtful: AtomicU64,
     /// What was seen, on its way to the collector.
     pub(crate) ring: Ring<RING_WORDS>,
     /// Memory only the handler of the owning thread touches.
@@ -147,7 +151,7 @@ impl Slot {
         self.generation.fetch_add(1, Ordering::SeqCst);
         self.pending.store(false, Ordering::Relaxed);
         self.unless_waiting.store(false, Ordering::Relaxed);
-        for count in [&self.unreadable, &self.waiting, &self.taken] {
+        for count in [&self.unreadable, &self.waiting, &self.taken, &self.doubtful] {
             count.store(0, Ordering::Relaxed);
         }
         self.ring.reset();
