@@ -5,6 +5,11 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+/// The kernel hands long files out in pieces of whole lines that fill a page as far
+/// as they can, and no line is half a page long: a shorter piece is the last. Asking
+/// again to be told that would cost a tenth of a reading.
+const SHORT_PIECE: usize = 2048;
+
 /// A file that stays open; each read starts at its beginning.
 ///
 /// A program may close descriptors it does not know, as a daemon does, and use
@@ -74,11 +79,11 @@ impl Kept {
         }
         let file = self.file.as_ref()?;
         let mut length = 0;
-        // The kernel hands some of these files out in pieces.
         while let Some(rest) = room.get_mut(length..).filter(|rest| !rest.is_empty()) {
-            match file.read_at(rest, length as u64).ok()? {
-                0 => break,
-                read => length += read,
+            let read = file.read_at(rest, length as u64).ok()?;
+            length += read;
+            if read < SHORT_PIECE {
+                break;
             }
         }
         Some(length)
