@@ -11,6 +11,7 @@ import tachograph
 from answers import (
     counts_by_function,
     fewest_looks,
+    missed_looks,
     most_looks,
     weight_by_thread,
 )
@@ -64,8 +65,10 @@ def test_weights_of_short_lived_threads_add_up_too() -> None:
 
     weights = weight_by_thread(profile)
     for name, nanoseconds in spent.items():
-        # A thread that ends takes what it used since the last look with it: one interval or two.
-        assert weights[name] == pytest.approx(nanoseconds, rel=0.02, abs=5e6), name
+        # A thread that ends takes what it used since the last look with it: one interval or
+        # two, and those in which the sampler had no processor, which the recorder owns up to.
+        unseen = 5e6 + missed_looks(profile) * 1e6
+        assert weights[name] == pytest.approx(nanoseconds, rel=0.02, abs=unseen), name
 
 
 def test_the_weight_of_a_long_interval_is_as_true_as_that_of_a_short_one() -> None:

@@ -15,7 +15,7 @@ import many_imports
 import pytest
 import tachograph
 import torn
-from answers import fewest_looks, marked_line, python_stack, short
+from answers import fewest_looks, marked_line, missed_looks, python_stack, short
 from clockwork import cpu_ns, rounds_per_ms
 
 
@@ -175,7 +175,8 @@ def check_bodies(profile: tachograph.Profile, pattern: str, count: int) -> None:
             line = innermost.lineno - many_imports.blank_lines(int(number[1]))
             assert 1 <= line <= 1 + len(many_imports.HOT_LINES)
     # Each takes 10 ms, about ten samples; a name that was lent would be met far more often.
-    assert len(bodies) == count
+    # One has none only when the sampler itself missed all of its looks, at least five.
+    assert len(bodies) >= count - missed_looks(profile) / 5
     assert sum(bodies.values()) > 0.8 * len(profile.samples)
     assert bodies.most_common(1)[0][1] < 0.1 * len(profile.samples)
     assert gone < 0.01 * len(profile.samples)
