@@ -30,6 +30,9 @@ def test_the_chart_is_as_wide_as_the_window_and_follows_it(show: Show) -> None:
 
     flame.page.set_viewport_size({"width": 700, "height": 500})
     flame.page.wait_for_function("() => document.documentElement.clientWidth === 700")
+    # The page hears of its new size before the next frame is drawn.
+    two_frames = "() => new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))"
+    flame.page.evaluate(two_frames)
 
     assert flame.span(flame.box("all")) == flame.full_span()
     left, right = flame.span(flame.box("train"))

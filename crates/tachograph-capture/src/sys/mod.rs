@@ -17,6 +17,7 @@ pub(crate) mod heap;
 pub(crate) mod leaked;
 pub(crate) mod linker;
 pub(crate) mod native_fork;
+pub(crate) mod native_memo;
 pub(crate) mod native_memory;
 pub(crate) mod native_objects;
 pub(crate) mod native_room;

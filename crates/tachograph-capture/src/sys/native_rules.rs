@@ -10,7 +10,7 @@
 use std::ops::{Deref, Range};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use framehop::{Module, ModuleSectionInfo, Unwinder as _, UnwinderNative};
 
@@ -65,6 +65,8 @@ pub(crate) struct Rules {
     pub engine: Engine,
     /// The objects, in address order.
     known: Vec<Known>,
+    /// Which list this is: no two that were published have the same number, and none has 0.
+    pub generation: u64,
 }
 
 impl Rules {
@@ -82,7 +84,7 @@ impl Rules {
                 engine.add_module(module(&new.object));
             }
         }
-        Self { engine, known: objects }
+        Self { engine, known: objects, generation: 0 }
     }
 
     /// The object that holds `pc`, if it is in the list and still the same one.
@@ -144,6 +146,7 @@ impl ModuleSectionInfo<Mapped> for Sections<'_> {
 
 static CURRENT: AtomicPtr<Rules> = AtomicPtr::new(ptr::null_mut());
 static READERS: AtomicUsize = AtomicUsize::new(0);
+static PUBLISHED: AtomicU64 = AtomicU64::new(0);
 
 /// The current list, kept alive while this exists.
 pub(crate) struct Pinned {
@@ -185,7 +188,8 @@ pub(crate) struct Retired(*mut Rules);
 unsafe impl Send for Retired {}
 
 /// Makes `rules` the current list and gives back the one before.
-pub(crate) fn publish(rules: Rules) -> Option<Retired> {
+pub(crate) fn publish(mut rules: Rules) -> Option<Retired> {
+    rules.generation = PUBLISHED.fetch_add(1, Ordering::Relaxed) + 1;
     let before = CURRENT.swap(Box::into_raw(Box::new(rules)), Ordering::SeqCst);
     (!before.is_null()).then_some(Retired(before))
 }

@@ -58,6 +58,18 @@ mod x86_64 {
         registers.bp()
     }
 
+    /// Registers besides the stack pointer.
+    pub(crate) type Others = [u64; 1];
+    /// None of them known.
+    pub(crate) const NO_OTHERS: Others = [0];
+
+    /// The registers besides the stack pointer that rules use.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn other_registers(registers: &UnwindRegsNative) -> Others {
+        [registers.bp()]
+    }
+
     /// The registers of the function this is inlined into.
     #[inline(always)]
     pub(crate) fn registers_here() -> Interrupted {
@@ -118,6 +130,18 @@ mod aarch64 {
 
     pub(super) fn frame_pointer(registers: &UnwindRegsNative) -> u64 {
         registers.fp()
+    }
+
+    /// Registers besides the stack pointer.
+    pub(crate) type Others = [u64; 2];
+    /// None of them known.
+    pub(crate) const NO_OTHERS: Others = [0; 2];
+
+    /// The registers besides the stack pointer that rules use.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn other_registers(registers: &UnwindRegsNative) -> Others {
+        [registers.fp(), registers.lr()]
     }
 
     /// The registers of the function this is inlined into.

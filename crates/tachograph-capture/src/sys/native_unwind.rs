@@ -8,6 +8,7 @@
 use framehop::{CacheNative, FrameAddress, UnwindRegsNative, Unwinder as _};
 
 use super::guard;
+use super::native_memo::{Memo, Stand, Taken};
 use super::native_memory;
 use super::native_objects::find;
 use super::native_room::{SmallRoom, has_room};
@@ -90,14 +91,15 @@ pub(crate) struct Unwound {
 
 /// Working memory of one walk at a time; one per thread that is sampled.
 ///
-/// About 35 KB, allocated and touched when it is made.
+/// About 90 KB, allocated and touched when it is made.
 pub(crate) struct Scratch {
     cache: CacheNative<SmallRoom>,
+    memo: Memo,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { cache: CacheNative::new_in() }
+        Self { cache: CacheNative::new_in(), memo: Memo::default() }
     }
 }
 
@@ -138,30 +140,55 @@ fn unwind_with(
     let Some(rules) = Pinned::current() else {
         return unwound;
     };
+    let Scratch { cache, memo } = scratch;
+    memo.begin(registers.sp, rules.generation);
     let mut walk = Walk {
         rules: &rules,
-        cache: &mut scratch.cache,
+        cache,
         read: &mut read,
         regs: native_step::unwind_registers(registers),
         address: FrameAddress::from_instruction_pointer(registers.ip),
         confirmed: None,
         guessed: false,
+        taken: Taken::default(),
     };
-    for frame in out.iter_mut().take(MAX_FRAMES) {
+    let (mut joined, mut ended, mut complete) = (false, false, false);
+    let limit = out.len().min(MAX_FRAMES);
+    while unwound.depth < limit && !ended {
+        let Some(free) = out.get_mut(unwound.depth..limit) else { break };
+        if let Some((rest, was_complete)) = walk.rest(memo) {
+            complete = was_complete;
+            unwound.complete = complete && rest.len() <= free.len();
+            for (place, step) in free.iter_mut().zip(rest.iter().rev()) {
+                *place = step.frame();
+                unwound.depth += 1;
+            }
+            (joined, ended) = (true, true);
+            break;
+        }
+        let Some(frame) = free.first_mut() else { break };
         let object = walk.object();
         *frame = walk.frame(object);
         unwound.depth += 1;
         match walk.step(object.is_some()) {
             Step::Caller => frame.cfa = walk.regs.sp().max(frame.sp),
             // The trampoline was never called; its first byte is its address.
-            Step::Interrupted => frame.pc += 1,
+            Step::Interrupted => {
+                frame.pc += 1;
+                memo.give_up();
+            }
             Step::Root => {
-                unwound.complete = !walk.guessed;
-                break;
+                (complete, ended) = (!walk.guessed, true);
+                unwound.complete = complete;
             }
             Step::Lost => break,
         }
+        memo.add(walk.taken, frame);
     }
+    if !ended || walk.guessed {
+        memo.give_up();
+    }
+    memo.end(joined, complete);
     unwound
 }
 
@@ -176,6 +203,8 @@ struct Walk<'a, R: FnMut(u64) -> Option<u64>> {
     confirmed: Option<(u64, u64, u16)>,
     /// The one step by frame pointer through unknown code was taken.
     guessed: bool,
+    /// What the last step read.
+    taken: Taken,
 }
 
 impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
@@ -184,6 +213,25 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
         let sp = self.regs.sp();
         let pc = self.address.address_for_lookup();
         NativeRaw { pc, sp, cfa: sp, object: object.unwrap_or(0) }
+    }
+
+    /// What the walk goes on from.
+    fn stand(&self) -> Stand {
+        Stand {
+            address: self.address.address(),
+            is_return: self.address.is_return_address(),
+            sp: self.regs.sp(),
+            others: native_step::other_registers(&self.regs),
+        }
+    }
+
+    /// The rest of the walk, if the last one has made it.
+    fn rest<'m>(&mut self, memo: &'m mut Memo) -> Option<(&'m [Taken], bool)> {
+        let stand = self.stand();
+        let rules = self.rules;
+        memo.rest(&stand, self.read, |frame, read| {
+            rules.confirm(frame.pc, read).is_some_and(|known| known.id == frame.object)
+        })
     }
 
     /// The number of the object the walk stands in at this moment.
@@ -206,6 +254,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
     /// Goes to the caller of the frame the walk stands on.
     fn step(&mut self, known: bool) -> Step {
         let sp = self.regs.sp();
+        self.taken = Taken::from(self.stand());
         if !known {
             return self.guess(sp);
         }
@@ -217,8 +266,12 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
             self.address = FrameAddress::from_instruction_pointer(registers.ip);
             return Step::Interrupted;
         }
-        let read = &mut *self.read;
-        let mut read_stack = |address| read(address).ok_or(());
+        let (read, taken) = (&mut *self.read, &mut self.taken);
+        let mut read_stack = |address| {
+            let value = read(address).ok_or(())?;
+            taken.note(address, value);
+            Ok(value)
+        };
         match self.rules.engine.unwind_frame(
             self.address,
             &mut self.regs,

@@ -156,6 +156,10 @@ mod tests {
         drop(done);
         spins.join().unwrap();
 
+        // A thread is joined a moment before the kernel is done with it.
+        while busy.doing() == Doing::Running {
+            std::thread::yield_now();
+        }
         assert_eq!(busy.doing(), Doing::Ended);
         assert!(Thread::open(pid, 1 << 22).is_none());
     }
