@@ -67,6 +67,11 @@ impl Kept {
         }
     }
 
+    /// Forgets the file without closing its number, which may be someone else's by now.
+    pub(super) fn leave_open(self) {
+        let _ = self.file.map(IntoRawFd::into_raw_fd);
+    }
+
     fn attempt<T>(&mut self, room: &mut [u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
         let length = self.fill(room)?;
         parse(room.get(..length)?)

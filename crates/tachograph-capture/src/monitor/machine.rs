@@ -13,6 +13,13 @@ const SECTOR_BYTES: u64 = 512;
 /// Disks that are watched; a machine with more shows the first.
 const MOST_DISKS: usize = 32;
 
+/// So many disks are read one by one: that takes 2 µs each, the list of all 8 µs and more.
+const FEW_DISKS: usize = 3;
+
+/// How often few disks are read before they are listed again, to see new ones: five
+/// seconds at ten readings a second.
+const READINGS_PER_LIST: u32 = 50;
+
 /// One reading of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineFigures {
@@ -78,6 +85,10 @@ pub(super) struct MachineReader {
     sys: std::path::PathBuf,
     /// Whether a name in `diskstats` is a whole disk with hardware behind it.
     known: BTreeMap<Box<str>, bool>,
+    /// The disks that count, each with its own file.
+    whole: Vec<(Box<str>, Kept)>,
+    /// Readings since the disks were listed.
+    listed_ago: u32,
     room: Vec<u8>,
     tick_ns: u64,
 }
@@ -92,6 +103,8 @@ impl MachineReader {
             disks: Kept::new(places.proc.join("diskstats")),
             sys: places.sys.clone(),
             known: BTreeMap::new(),
+            whole: Vec::new(),
+            listed_ago: 0,
             room: Vec::new(),
             tick_ns: 1_000_000_000 / usage::ticks_per_second(),
         }
@@ -120,11 +133,34 @@ impl MachineReader {
         figures
     }
 
+    /// Few disks are read one by one; the list has every partition and loop device too.
     fn disks(&mut self) -> Vec<Disk> {
+        if self.listed_ago < READINGS_PER_LIST && (1..=FEW_DISKS).contains(&self.whole.len()) {
+            self.listed_ago += 1;
+            let one = |(name, file): &mut (Box<str>, Kept)| {
+                file.read::<512, _>(|text| disk(name, words(text)))
+            };
+            if let Some(disks) = self.whole.iter_mut().map(one).collect() {
+                return disks;
+            }
+        }
+        self.listed_ago = 0;
+        self.listed_disks()
+    }
+
+    fn listed_disks(&mut self) -> Vec<Disk> {
         let found = self.disks.read_whole(&mut self.room, |text| Some(disk_lines(text)));
         let mut disks = found.unwrap_or_default();
         disks.retain(|disk| self.is_whole(&disk.name));
         disks.truncate(MOST_DISKS);
+        let names = disks.iter().map(|disk| &disk.name);
+        if !names.clone().eq(self.whole.iter().map(|(name, _)| name)) {
+            let folder = self.sys.join("block");
+            let file = |name: &str| Kept::new(folder.join(name).join("stat"));
+            let whole = names.map(|name| (name.clone(), file(name))).collect();
+            let gone = std::mem::replace(&mut self.whole, whole);
+            gone.into_iter().for_each(|(_, file)| file.leave_open());
+        }
         disks
     }
 
@@ -198,6 +234,11 @@ fn disk_lines(text: &[u8]) -> Vec<Disk> {
 fn disk_line(line: &[u8]) -> Option<Disk> {
     let mut words = words(line).skip(2);
     let name = std::str::from_utf8(words.next()?).ok()?;
+    disk(name, words)
+}
+
+/// `reads merged sectors ms writes merged sectors ms now busy_ms …`.
+fn disk<'a>(name: &str, words: impl Iterator<Item = &'a [u8]>) -> Option<Disk> {
     let mut numbers = words.map_while(number);
     let sectors_read = numbers.nth(2)?;
     let sectors_written = numbers.nth(3)?;
@@ -257,6 +298,23 @@ mod tests {
         assert_eq!(figures.disks[1].read_bytes, 2_000 * 512);
         assert_eq!(figures.disks[1].written_bytes, 4_000 * 512);
         assert_eq!(figures.disks[1].busy_ns, 1_250_000_000);
+    }
+
+    #[test]
+    fn few_disks_are_read_one_by_one_and_listed_again_in_a_while() {
+        let mut reader = MachineReader::new(&fake_places());
+        let mut sda = || reader.figures().disks[1].clone();
+
+        let first = sda();
+        let own = sda();
+        let later: Vec<Disk> = (1..READINGS_PER_LIST).map(|_| sda()).collect();
+
+        // Its own file stands for a later moment than the list.
+        assert_eq!((&*first.name, first.read_bytes), ("sda", 2_000 * 512));
+        assert_eq!((&*own.name, own.read_bytes), ("sda", 2_500 * 512));
+        assert_eq!((own.written_bytes, own.busy_ns), (4_100 * 512, 1_300_000_000));
+        assert!(later.iter().all(|disk| *disk == own));
+        assert_eq!(sda(), first);
     }
 
     #[test]

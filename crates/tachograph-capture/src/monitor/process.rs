@@ -1,5 +1,7 @@
 //! What the kernel says of this process.
 
+use std::os::unix::fs::MetadataExt;
+
 use super::Places;
 use super::kept::Kept;
 use super::words::{kilobytes, named, number, words};
@@ -72,6 +74,7 @@ pub(super) struct ProcessReader {
     io: Kept,
     status: Kept,
     descriptors: std::path::PathBuf,
+    tasks: std::path::PathBuf,
     page_bytes: u64,
 }
 
@@ -85,6 +88,7 @@ impl ProcessReader {
             io: Kept::new(own.join("io")),
             status: Kept::new(own.join("status")),
             descriptors: own.join("fd"),
+            tasks: own.join("task"),
             page_bytes: usage::page_bytes(),
         }
     }
@@ -133,9 +137,15 @@ impl ProcessReader {
         self.io.read::<512, _>(io).unwrap_or_default()
     }
 
-    /// Threads now.
+    /// Threads now: the folders in the list of them, which takes less than the text that
+    /// has their number among others.
     pub(super) fn threads(&mut self) -> u64 {
-        self.stat.read::<1024, _>(threads).unwrap_or(0)
+        // A folder links to itself and is linked to once.
+        const LINKS_OF_NONE: u64 = 2;
+        match std::fs::metadata(&self.tasks).map_or(0, |folder| folder.nlink()) {
+            ..=LINKS_OF_NONE => self.stat.read::<1024, _>(threads).unwrap_or(0),
+            links => links - LINKS_OF_NONE,
+        }
     }
 
     /// The high-water mark of the memory, from the text that names it; slower
