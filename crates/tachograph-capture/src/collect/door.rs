@@ -196,6 +196,11 @@ impl Door {
         self.writer.get_ref().writes_to(path)
     }
 
+    /// Whether `time`, on the monotonic clock, is not before the window.
+    pub(crate) fn has_begun(&self, time: u64) -> bool {
+        time >= self.start
+    }
+
     /// How long the window has been open at `now`.
     pub(crate) fn since_start(&self, now: u64) -> u64 {
         now.saturating_sub(self.start)

@@ -79,7 +79,9 @@ impl MachineSource {
         told.sort_by_key(|(_, time, _)| *time);
         for (key, time, value) in told {
             let series = self.series(tables, tracks, &key, time);
-            for door in doors.iter_mut().filter(|door| door.options.machine.is_some()) {
+            // The reading that ends what was before stands microseconds before the door.
+            let wants = |door: &&mut Door| door.options.machine.is_some() && door.has_begun(time);
+            for door in doors.iter_mut().filter(wants) {
                 door.spans.point(series, time, value);
             }
         }
