@@ -52,7 +52,7 @@ impl Default for Walker {
 }
 
 impl Walker {
-    /// A walker with its own working memory, about 40 KB.
+    /// A walker with its own working memory, about 100 KB.
     #[must_use]
     pub fn new() -> Self {
         let frames = vec![NativeRaw::default(); MAX_FRAMES].into_boxed_slice();

@@ -19,7 +19,7 @@ use crate::sys::{leaked, native_step};
 pub(crate) const MOST_ENTRIES: usize = 1024;
 /// Native frames that fit.
 const MOST_NATIVE: usize = 192;
-/// Most desks: about 60 KB each.
+/// Most desks: about 115 KB each.
 const MOST_DESKS: usize = 48;
 /// Frames of ours at the inner end of a native stack; there are about five.
 const OWN_FRAMES: usize = 16;
