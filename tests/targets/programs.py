@@ -31,7 +31,7 @@ class Programs:
         )
         if check and result.returncode != 0:
             told = f"status {result.returncode}\n{result.stdout}{result.stderr}"
-            raise AssertionError(told)
+            raise subprocess.SubprocessError(told)
         return result
 
     def text(
