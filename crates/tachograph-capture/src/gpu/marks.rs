@@ -12,8 +12,8 @@ use super::devices::Status;
 use super::{codes, nvidia, places};
 use crate::sys::gpu::Code;
 use crate::sys::gpu::cuda::{Context, Cuda, Event, Stream};
-use crate::sys::native_fork::Turn;
-use crate::sys::{fork, native_objects};
+use crate::sys::native::fork::Turn;
+use crate::sys::{fork, native};
 
 /// A moment on a device: when a stream has done what it was told before.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ fn driver() -> Result<&'static Cuda, String> {
     // A fork waits meanwhile: its child could not take the loader's list lock again.
     let loads = {
         let _turn = Turn::take();
-        native_objects::changes().0
+        native::objects::changes().0
     };
     if ASKED_AT.swap(loads, Ordering::Relaxed) == loads {
         return Err(none());

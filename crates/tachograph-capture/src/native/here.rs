@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::{NativeSymbol, Symbolizer, refresh};
-use crate::sys::native_step::registers_here;
-use crate::sys::native_unwind::{MAX_FRAMES, NativeRaw, PC_MASK, Scratch, unwind_own};
+use crate::sys::native::step::registers_here;
+use crate::sys::native::unwind::{MAX_FRAMES, NativeRaw, PC_MASK, Scratch, unwind_own};
 use crate::sys::registers::Interrupted;
 
 /// One native frame of the calling thread.

@@ -1,7 +1,7 @@
 //! Native stacks: which objects are loaded, what their addresses are called,
 //! and where native frames belong between Python frames.
 //!
-//! The walk itself runs in a signal handler and lives in `sys/native_unwind.rs`.
+//! The walk itself runs in a signal handler and lives in `sys/native/unwind.rs`.
 
 pub(crate) mod elf;
 mod here;

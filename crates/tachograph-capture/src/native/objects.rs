@@ -7,10 +7,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::sys::native_fork::Turn;
-use crate::sys::native_objects::{self, Changes, LoadedObject};
-use crate::sys::native_rules::{self, Known, Pinned, Retired, Rules};
-use crate::sys::native_unwind::MAX_OBJECT;
+use crate::sys::native;
+use crate::sys::native::fork::Turn;
+use crate::sys::native::objects::{Changes, LoadedObject};
+use crate::sys::native::rules::{Known, Pinned, Retired, Rules};
+use crate::sys::native::unwind::MAX_OBJECT;
 
 /// Objects that get a number, so that a frame can name its object in 15 bits.
 ///
@@ -46,7 +47,7 @@ pub fn available() -> bool {
 #[must_use]
 pub fn unavailable_reason() -> Option<&'static str> {
     static FOUND: OnceLock<bool> = OnceLock::new();
-    let found = *FOUND.get_or_init(native_objects::prepare);
+    let found = *FOUND.get_or_init(native::objects::prepare);
     (!found)
         .then_some("the C library has no `_dl_find_object`; native frames need glibc 2.35 or newer")
 }
@@ -61,18 +62,18 @@ pub fn refresh() -> bool {
         return false;
     }
     with_state(|state| {
-        native_rules::reclaim(&mut state.retired);
-        if state.changes == Some(native_objects::changes()) {
+        native::rules::reclaim(&mut state.retired);
+        if state.changes == Some(native::objects::changes()) {
             return false;
         }
-        let (changes, objects) = native_objects::loaded_objects();
+        let (changes, objects) = native::objects::loaded_objects();
         let known = objects.into_iter().map(|object| state.number(object)).collect();
         let rules = match Pinned::current() {
             Some(current) => current.with_objects(known),
             None => Rules::default().with_objects(known),
         };
-        state.retired.extend(native_rules::publish(rules));
-        native_rules::reclaim(&mut state.retired);
+        state.retired.extend(native::rules::publish(rules));
+        native::rules::reclaim(&mut state.retired);
         state.changes = Some(changes);
         true
     })

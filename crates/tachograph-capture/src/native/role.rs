@@ -7,7 +7,7 @@
 use super::NativeSymbol;
 use super::objects::object_at;
 use crate::sys::dynamic;
-use crate::sys::native_objects;
+use crate::sys::native;
 
 /// What a native frame is to a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -92,10 +92,10 @@ impl Roles {
     /// Asks the dynamic loader; make it once per session.
     #[must_use]
     pub fn of_this_process() -> Self {
-        native_objects::prepare();
+        native::objects::prepare();
         let interpreter = dynamic::symbol(c"_PyRuntime").and_then(|runtime| {
             let listed = object_at(runtime as u64).map(|object| object.found.start);
-            listed.or_else(|| native_objects::find(runtime as u64).map(|found| found.start))
+            listed.or_else(|| native::objects::find(runtime as u64).map(|found| found.start))
         });
         Self { interpreter }
     }

@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 
 use super::elf;
 use super::objects::{object, object_at};
-use crate::sys::native_memory::{read_bytes, read_word};
-use crate::sys::native_objects::LoadedObject;
-use crate::sys::native_unwind::{PC_BITS, PC_MASK};
+use crate::sys::native::memory::{read_bytes, read_word};
+use crate::sys::native::objects::LoadedObject;
+use crate::sys::native::unwind::{PC_BITS, PC_MASK};
 
 /// Names kept; when there are more, all are forgotten and resolved anew.
 const MOST_NAMES: usize = 200_000;
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn functions_the_kernel_maps_have_names_too() {
         super::super::refresh();
-        let (_, objects) = crate::sys::native_objects::loaded_objects();
+        let (_, objects) = crate::sys::native::objects::loaded_objects();
         for kernel in objects.iter().filter(|object| object.name.starts_with(KERNEL_OBJECT)) {
             let codes: Vec<u64> = (kernel.found.start..kernel.found.end).step_by(64).collect();
 

@@ -21,7 +21,7 @@ pub(crate) fn watch() {
     REGISTER.call_once(|| {
         // The last to be registered is the first before a fork, and the last after it:
         // locks that a hook may wait for are taken after all others and given back first.
-        super::native_fork::watch_forks();
+        super::native::fork::watch_forks();
         // SAFETY: the handlers are functions without arguments that stay loaded.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });

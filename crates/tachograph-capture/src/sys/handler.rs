@@ -22,7 +22,7 @@ use tachograph_probe::walk::{EntryKind, RawFrame, WalkState, walk};
 use super::registers::{self, Interrupted};
 use super::signals::{Installed, payload};
 use super::slots::{self, Inside, MAX_ENTRIES, Slot};
-use super::{clock, guard, native_unwind, threads};
+use super::{clock, guard, native, threads};
 
 /// Set on the word of a native frame that is an eval loop.
 pub(crate) const EVAL_LOOP: u64 = 1 << 63;
@@ -224,7 +224,7 @@ fn answer(slot: &Slot, ticket: u64, kind: Kind, registers: &Interrupted) {
 fn capture(
     slot: &Slot,
     inside: &mut Inside,
-    native: Option<&mut native_unwind::Scratch>,
+    native: Option<&mut native::unwind::Scratch>,
     mut sample: record::Sample,
     registers: &Interrupted,
 ) {
@@ -262,7 +262,7 @@ fn capture(
 
     let mut frames = 0;
     if let Some(scratch) = native {
-        let unwound = native_unwind::unwind(*registers, scratch, &mut inside.frames);
+        let unwound = native::unwind::unwind(*registers, scratch, &mut inside.frames);
         frames = unwound.depth;
         sample.partial_native = !unwound.complete;
     }
@@ -315,10 +315,10 @@ fn two(
 /// Context: signal handler, or allocator hook.
 pub(crate) fn native_words(
     stack: &[RawFrame],
-    frames: &[native_unwind::NativeRaw],
+    frames: &[native::unwind::NativeRaw],
 ) -> impl ExactSizeIterator<Item = u64> {
     let boundaries = stack.iter().filter(|entry| entry.kind() == EntryKind::Boundary);
-    native_unwind::words_with_loops(frames, boundaries.map(RawFrame::marker), EVAL_LOOP)
+    native::unwind::words_with_loops(frames, boundaries.map(RawFrame::marker), EVAL_LOOP)
 }
 
 fn errno() -> i32 {

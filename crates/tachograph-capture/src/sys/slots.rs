@@ -13,7 +13,7 @@ use tachograph_probe::known::Known;
 use tachograph_probe::ring::Ring;
 use tachograph_probe::walk::RawFrame;
 
-use super::native_unwind;
+use super::native;
 use super::perf::TrapHandle;
 
 /// Most entries a stack can have in a slot: frames plus eval-loop markers.
@@ -56,7 +56,7 @@ pub(crate) struct Slot {
     pub(crate) ring: Ring<RING_WORDS>,
     /// Memory only the handler of the owning thread touches.
     inside: UnsafeCell<Inside>,
-    native: AtomicPtr<native_unwind::Scratch>,
+    native: AtomicPtr<native::unwind::Scratch>,
 }
 
 /// Working memory of the handler.
@@ -80,7 +80,7 @@ pub(crate) struct Inside {
     /// Traps so far, and the state of the numbers their periods are drawn from.
     pub(crate) traps: (u64, u64),
     /// Native frames of this sample.
-    pub(crate) frames: [native_unwind::NativeRaw; MAX_NATIVE],
+    pub(crate) frames: [native::unwind::NativeRaw; MAX_NATIVE],
 }
 
 // SAFETY: every field but `inside` is atomic. `inside` is touched only by
@@ -105,7 +105,7 @@ impl Slot {
     pub(crate) fn enter(
         &self,
         ticket: u64,
-        work: impl FnOnce(&mut Inside, Option<&mut native_unwind::Scratch>),
+        work: impl FnOnce(&mut Inside, Option<&mut native::unwind::Scratch>),
     ) -> bool {
         if self.busy.swap(true, Ordering::SeqCst) {
             return false;
@@ -140,7 +140,7 @@ impl Slot {
     /// Gives the slot what native unwinding needs, once.
     pub(crate) fn give_native(&self) {
         if self.native.load(Ordering::Acquire).is_null() {
-            let scratch = Box::into_raw(Box::<native_unwind::Scratch>::default());
+            let scratch = Box::into_raw(Box::<native::unwind::Scratch>::default());
             self.native.store(scratch, Ordering::Release);
         }
     }

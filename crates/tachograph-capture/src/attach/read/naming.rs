@@ -14,7 +14,7 @@ use crate::native::{self, NativePlace, Place, Role, Roles};
 use crate::python::CodeCache;
 use crate::sys::clock;
 use crate::sys::handler::EVAL_LOOP;
-use crate::sys::native_unwind::{NativeRaw, PC_BITS, PC_MASK, words_with_loops};
+use crate::sys::native::unwind::{NativeRaw, PC_BITS, PC_MASK, words_with_loops};
 
 /// Entries after which a table starts over.
 const CACHE_LIMIT: usize = 1 << 18;

@@ -12,7 +12,7 @@ use crate::attach::read::snapshot::Snapshot;
 use crate::attach::read::thread::{Doing, Thread, Wait};
 use crate::attach::read::unwind::Unwinder;
 use crate::collect::name_text;
-use crate::sys::native_unwind::NativeRaw;
+use crate::sys::native::unwind::NativeRaw;
 use crate::sys::ptrace::{Refusal, Stopped};
 use crate::sys::registers::Interrupted;
 

@@ -18,8 +18,8 @@ use crate::attach::read::snapshot::Snapshot;
 use crate::native::elf;
 use crate::python::ProcessMemory;
 use crate::sys::clock;
-use crate::sys::native_step;
-use crate::sys::native_unwind::{MAX_OBJECT, NativeRaw};
+use crate::sys::native;
+use crate::sys::native::unwind::{MAX_OBJECT, NativeRaw};
 use crate::sys::registers::Interrupted;
 
 /// Frames kept of one stack.
@@ -105,7 +105,7 @@ impl Unwinder {
         if self.signal_returns.len() > MOST_RETURNS {
             self.signal_returns.clear();
         }
-        let mut regs = native_step::unwind_registers(registers);
+        let mut regs = native::step::unwind_registers(registers);
         let mut address = FrameAddress::from_instruction_pointer(registers.ip);
         let mut read = |at: u64| memory.word(at);
         let (mut guessed, mut complete) = (false, false);
@@ -115,7 +115,7 @@ impl Unwinder {
             self.frames.push(NativeRaw { pc, sp, cfa: sp, object: object.unwrap_or(0) });
             if object.is_none() {
                 // Code that no object holds is crossed once, by its frame pointer.
-                let step = native_step::by_frame_pointer(&regs, &mut read).filter(|_| !guessed);
+                let step = native::step::by_frame_pointer(&regs, &mut read).filter(|_| !guessed);
                 guessed = true;
                 match step.and_then(|(callers, at)| {
                     regs = callers;
@@ -128,10 +128,10 @@ impl Unwinder {
             }
             let at = address.address();
             let returns = self.signal_returns.entry(at);
-            if *returns.or_insert_with(|| native_step::is_signal_return(at, &mut read))
-                && let Some(before) = native_step::interrupted_registers(sp, &mut read)
+            if *returns.or_insert_with(|| native::step::is_signal_return(at, &mut read))
+                && let Some(before) = native::step::interrupted_registers(sp, &mut read)
             {
-                regs = native_step::unwind_registers(before);
+                regs = native::step::unwind_registers(before);
                 address = FrameAddress::from_instruction_pointer(before.ip);
                 continue;
             }

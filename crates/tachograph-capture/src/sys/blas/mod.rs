@@ -12,8 +12,8 @@ mod fortran;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::native_fork::Turn;
-use super::{dynamic, linker, native_objects};
+use super::native::fork::Turn;
+use super::{dynamic, linker, native};
 
 /// Windows that are open; without any, hooks only pass on.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
@@ -36,7 +36,7 @@ thread_local! {
 pub(crate) fn want() {
     // A fork waits meanwhile: its child could not take the loader's list lock again.
     let turn = Turn::take();
-    let loaded = native_objects::changes().0;
+    let loaded = native::objects::changes().0;
     if LOADED.swap(loaded, Ordering::AcqRel) != loaded {
         for table in cblas::TABLES.iter().chain(fortran::TABLES) {
             linker::register(table);

@@ -81,7 +81,7 @@ pub(crate) fn prepare() {
     ONCE.call_once(|| {
         seed();
         // It walks the loader's list, whose lock a forked child could not take again.
-        let _turn = crate::sys::native_fork::Turn::take();
+        let _turn = crate::sys::native::fork::Turn::take();
         HOOKED.store(hooks::register(), Ordering::Release);
     });
     desk::prepare();

@@ -12,8 +12,8 @@ use tachograph_probe::walk::{EntryKind, RawFrame, WalkState, walk};
 use super::control;
 use super::local::local;
 use crate::sys::handler::{self, Guarded};
-use crate::sys::native_unwind::{self, NativeRaw, Scratch};
-use crate::sys::{leaked, native_step};
+use crate::sys::native::unwind::{NativeRaw, Scratch};
+use crate::sys::{leaked, native};
 
 /// Entries of a Python stack that fit.
 pub(crate) const MOST_ENTRIES: usize = 1024;
@@ -138,7 +138,7 @@ fn capture(inside: &mut Inside) -> Stack<'_> {
 
     let (mut count, mut partial_native) = (0, false);
     if wants_native {
-        let unwound = native_unwind::unwind(native_step::registers_here(), scratch, frames);
+        let unwound = native::unwind::unwind(native::step::registers_here(), scratch, frames);
         let frames = frames.get(..unwound.depth).unwrap_or_default();
         let frames = frames.get(own(frames)..).unwrap_or_default();
         for (word, code) in words.iter_mut().zip(handler::native_words(entries, frames)) {

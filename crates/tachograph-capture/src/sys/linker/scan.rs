@@ -19,8 +19,8 @@ use super::done::Done;
 use super::object::{Object, Slot};
 use super::protection::Protection;
 use super::{Hook, hook_for, symbols};
-use crate::sys::native_fork::Turn;
-use crate::sys::native_objects;
+use crate::sys::native;
+use crate::sys::native::fork::Turn;
 
 /// Objects with unfinished business are looked at again this often, in nanoseconds.
 const AGAIN_NS: u64 = 1_000_000_000;
@@ -122,7 +122,7 @@ pub(crate) fn try_rescan_if_changed() {
 }
 
 fn rescan_with(turn: &Turn) {
-    let changed = native_objects::changes().0 != ADDS.load(Ordering::Acquire);
+    let changed = native::objects::changes().0 != ADDS.load(Ordering::Acquire);
     let is_time = || {
         let since = SCANNED_AT.load(Ordering::Acquire);
         crate::sys::clock::monotonic().saturating_sub(since) >= AGAIN_NS

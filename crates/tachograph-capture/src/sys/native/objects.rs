@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::native_memory::{read_bytes, read_word};
+use super::memory::{read_bytes, read_word};
 use crate::native::elf::{self, Segment};
 
 /// What the loader says about the object that holds an address.
@@ -87,7 +87,7 @@ static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 /// Takes the loader's lock, so it must not run in a handler.
 pub(crate) fn prepare() -> bool {
     if FIND_OBJECT.load(Ordering::Acquire).is_null() {
-        let found = super::dynamic::symbol(c"_dl_find_object").unwrap_or(0);
+        let found = crate::sys::dynamic::symbol(c"_dl_find_object").unwrap_or(0);
         FIND_OBJECT.store(found as *mut c_void, Ordering::Release);
     }
     !FIND_OBJECT.load(Ordering::Acquire).is_null()

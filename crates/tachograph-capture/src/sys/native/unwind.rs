@@ -7,14 +7,14 @@
 
 use framehop::{CacheNative, FrameAddress, UnwindRegsNative, Unwinder as _};
 
-use super::guard;
-use super::native_memo::{Memo, Stand, Taken};
-use super::native_memory;
-use super::native_objects::find;
-use super::native_room::{SmallRoom, has_room};
-use super::native_rules::{Pinned, Rules};
-use super::native_step::{self, Step};
-use super::registers::Interrupted;
+use super::memo::{Memo, Stand, Taken};
+use super::memory;
+use super::objects::find;
+use super::room::{SmallRoom, has_room};
+use super::rules::{Pinned, Rules};
+use super::step::{self, Step};
+use crate::sys::guard;
+use crate::sys::registers::Interrupted;
 
 /// Frames kept of one stack. Deeper ones are cut at the root and counted as partial.
 pub(crate) const MAX_FRAMES: usize = 256;
@@ -127,7 +127,7 @@ pub(crate) fn unwind_own(
     scratch: &mut Scratch,
     out: &mut [NativeRaw],
 ) -> Unwound {
-    unwind_with(registers, scratch, out, native_memory::read_word)
+    unwind_with(registers, scratch, out, memory::read_word)
 }
 
 fn unwind_with(
@@ -146,7 +146,7 @@ fn unwind_with(
         rules: &rules,
         cache,
         read: &mut read,
-        regs: native_step::unwind_registers(registers),
+        regs: step::unwind_registers(registers),
         address: FrameAddress::from_instruction_pointer(registers.ip),
         confirmed: None,
         guessed: false,
@@ -221,7 +221,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
             address: self.address.address(),
             is_return: self.address.is_return_address(),
             sp: self.regs.sp(),
-            others: native_step::other_registers(&self.regs),
+            others: step::other_registers(&self.regs),
         }
     }
 
@@ -259,10 +259,10 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
             return self.guess(sp);
         }
         let pc = self.address.address();
-        if native_step::is_signal_return(pc, self.read)
-            && let Some(registers) = native_step::interrupted_registers(sp, self.read)
+        if step::is_signal_return(pc, self.read)
+            && let Some(registers) = step::interrupted_registers(sp, self.read)
         {
-            self.regs = native_step::unwind_registers(registers);
+            self.regs = step::unwind_registers(registers);
             self.address = FrameAddress::from_instruction_pointer(registers.ip);
             return Step::Interrupted;
         }
@@ -306,7 +306,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
         if std::mem::replace(&mut self.guessed, true) || is_in_object {
             return Step::Lost;
         }
-        let Some((registers, caller)) = native_step::by_frame_pointer(&self.regs, self.read) else {
+        let Some((registers, caller)) = step::by_frame_pointer(&self.regs, self.read) else {
             return Step::Lost;
         };
         if self.object_of(caller.wrapping_sub(1)).is_none() {

@@ -2,7 +2,7 @@
 
 use framehop::UnwindRegsNative;
 
-use super::registers::Interrupted;
+use crate::sys::registers::Interrupted;
 
 /// Where a step led.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ mod aarch64 {
     /// the bits above the address.
     pub(crate) fn unwind_registers(registers: Interrupted) -> UnwindRegsNative {
         UnwindRegsNative::new_with_ptr_auth_mask(
-            PtrAuthMask(super::super::native_unwind::PC_MASK),
+            PtrAuthMask(super::super::unwind::PC_MASK),
             registers.lr,
             registers.sp,
             registers.fp,

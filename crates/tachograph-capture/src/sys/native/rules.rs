@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use framehop::{Module, ModuleSectionInfo, Unwinder as _, UnwinderNative};
 
-use super::native_objects::{LoadedObject, find};
-use super::native_room::SmallRoom;
+use super::objects::{LoadedObject, find};
+use super::room::SmallRoom;
 
 /// Unwind tables where the loader mapped them.
 pub(crate) struct Mapped {

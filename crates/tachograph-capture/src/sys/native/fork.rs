@@ -39,7 +39,7 @@ impl Drop for Turn {
 }
 
 /// Makes forks wait for the turn from now on.
-pub(super) fn watch_forks() {
+pub(crate) fn watch_forks() {
     HOOKED.call_once(|| {
         // SAFETY: the three functions live as long as this library, which
         // the interpreter never unloads, and only touch atomics.
@@ -57,16 +57,16 @@ fn wait() {
 
 extern "C" fn before_fork() {
     wait();
-    super::heap::before_fork();
+    crate::sys::heap::before_fork();
 }
 
 extern "C" fn after_in_parent() {
-    super::heap::after_fork_in_parent();
+    crate::sys::heap::after_fork_in_parent();
     TAKEN.store(false, Ordering::Release);
 }
 
 extern "C" fn after_in_child() {
-    super::native_rules::forget_readers();
-    super::heap::after_fork_in_child();
+    super::rules::forget_readers();
+    crate::sys::heap::after_fork_in_child();
     TAKEN.store(false, Ordering::Release);
 }

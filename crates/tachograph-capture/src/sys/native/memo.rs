@@ -10,8 +10,8 @@
 //! for something else it points elsewhere, and may hold anything. The objects are
 //! confirmed to be loaded as in every walk.
 
-use super::native_step::{NO_OTHERS, Others};
-use super::native_unwind::NativeRaw;
+use super::step::{NO_OTHERS, Others};
+use super::unwind::NativeRaw;
 
 /// Frames that are remembered; a deeper stack is walked anew each time.
 const MOST_FRAMES: usize = 128;
