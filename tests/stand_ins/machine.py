@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,15 @@ if cuda is not None:
         getattr(cuda, f"stand_in_{name}").restype = ctypes.c_uint64
 if nvml is not None:
     nvml.stand_in_allocate.argtypes = [ctypes.c_int, ctypes.c_longlong]
+    nvml.stand_in_readings.restype = ctypes.c_uint64
+
+
+def wait_for_readings(number: int = 1) -> None:
+    """Wait until the sampler has read the devices so often, from beginning to end."""
+    # One may be under way now, and the last is done when another begins.
+    wanted = nvml.stand_in_readings() + number + 2
+    while nvml.stand_in_readings() < wanted:
+        time.sleep(0.002)
 
 
 def launch(milliseconds: float, stream: int | None = None) -> None:

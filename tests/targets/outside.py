@@ -13,7 +13,7 @@ standard input closes:
     tasks      an event loop with tasks that wait for each other
     busy-task  a task `worker` that burns CPU and holds a coroutine that nobody awaits
     exec       replaces itself by a program that sleeps, after half a second
-    ends       ends after half a second
+    ends FILE  ends half a second after something was written to FILE
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def ready() -> None:
 
 def main() -> None:
     kind = sys.argv[1]
-    argument = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    argument = int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
     prepare = {"waits": waits, "tasks": tasks, "busy-task": busy_task, "locals": locals_here}
     if kind in prepare:
         prepare[kind]()
@@ -204,6 +204,8 @@ def main() -> None:
             burn()
         os.execvp("sleep", ["sleep", "1000"])
     elif kind == "ends":
+        while not (os.path.exists(sys.argv[2]) and os.path.getsize(sys.argv[2])):
+            burn()
         until = time.monotonic() + 0.5
         while time.monotonic() < until:
             burn()

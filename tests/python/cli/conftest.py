@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[2] / "targets"))
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -19,7 +20,10 @@ def work(seconds):
     while time.thread_time() < until:
         sum(range(500))
 
+before = time.thread_time()
 work(float(sys.argv[1]))
+with open("worked", "w") as file:
+    file.write(f"{time.thread_time() - before:.9f}")
 """
 
 
@@ -31,7 +35,10 @@ def recording() -> Path:
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Path:
-    """Return a program that works for as many CPU seconds as it is told."""
+    """Return a program that works for as many CPU seconds as it is told.
+
+    What it really used is in the file `worked`.
+    """
     program = tmp_path / "busy.py"
     program.write_text(BUSY)
     return program

@@ -59,6 +59,14 @@ def started(
                 stream.close()
 
 
+def wait_for_bytes(path: Path, seconds: float = 60) -> None:
+    """Wait until a recording has been begun: an interpreter is started before that."""
+    until = time.monotonic() + seconds
+    while not (path.exists() and path.stat().st_size):
+        assert time.monotonic() < until, "the recording never began"
+        time.sleep(0.01)
+
+
 class Frame(NamedTuple):
     """A Python frame of a collapsed stack."""
 

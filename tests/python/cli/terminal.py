@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "tachograph"]
@@ -63,11 +64,11 @@ class Terminal:
             finally:
                 os._exit(127)
 
-    def read_until(self, text: str, seconds: float = 60) -> None:
-        """Read until `text` has appeared."""
+    def read_until(self, wanted: str | Callable[[str], bool], seconds: float = 60) -> None:
+        """Read until a text has appeared, or all that was written is as it is wanted."""
         until = time.monotonic() + seconds
-        while text not in self.text:
-            assert self._read(until), f"{text!r} never appeared in {self.text!r}"
+        while not (wanted in self.text if isinstance(wanted, str) else wanted(self.text)):
+            assert self._read(until), f"{wanted!r} never appeared in {self.text!r}"
 
     def show_until(self, text: str, seconds: float = 60) -> None:
         """Read until `text` stands on the screen, whatever way it was drawn."""

@@ -118,15 +118,20 @@ def test_the_recording_is_closed_inside_whatever_ends_the_command(
 
 @NEEDS_HOOK
 def test_a_program_that_ends_meanwhile_leaves_its_recording(tmp_path: Path) -> None:
-    short = tmp_path / "short.py"
-    short.write_text(GROWS.replace("len(held) < 2000", "len(held) < 300"))
+    short, path = tmp_path / "short.py", tmp_path / "a.tacho"
+    short.write_text(
+        GROWS.replace(
+            "while len(held) < 2000:\n",
+            f"left = 100\nwhile left:\n    left -= os.path.exists({str(path)!r})\n",
+        )
+    )
 
     with started(HAS_HOOK[0].program, program=short) as pid:
-        shown = command("attach", "--heap", "-o", "a.tacho", str(pid), folder=tmp_path)
+        shown = command("attach", "--heap", "-o", path, str(pid), folder=tmp_path)
 
     assert shown.returncode == 3
     assert f"tachograph: process {pid} has ended\n" in shown.stderr
-    package.open(tmp_path / "a.tacho")
+    package.open(path)
 
 
 @NEEDS_HOOK

@@ -34,7 +34,9 @@ def test_threads_are_told_by_name_and_by_what_they_wait_for(python: Interpreter)
         for _ in range(20):
             found = dump(pid)
             threads = {thread["name"]: thread for thread in found["threads"]}
-            if threads.get("waiting-1", {}).get("waits_in"):
+            there = {name for thread in threads.values() for name in functions(thread)}
+            waits = [threads.get(name, {}).get("waits_in") for name in ("sleeping-1", "waiting-1")]
+            if all(waits) and {"sleeper", "waiter", "burner"} <= there:
                 break
         assert goes_on(pid)
 
@@ -120,7 +122,10 @@ def test_a_thread_in_native_code_shows_its_native_functions() -> None:
 
 def test_the_page_names_program_lock_lines_and_source() -> None:
     with started(one_interpreter().program, "waits") as pid:
-        done = tachograph("dump", str(pid), folder=Path.cwd())
+        for _ in range(20):  # as above
+            done = tachograph("dump", str(pid), folder=Path.cwd())
+            if "time.sleep(1000)" in done.stdout:
+                break
 
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import tachograph
+from answers import missed_looks
 from terminal import plain_environment
 from terminal import tachograph as command
 
@@ -144,14 +145,21 @@ def test_the_end_is_told_with_the_recording_and_the_next_commands(
     assert (tmp_path / "busy-2.tacho").exists(), "the first recording was not to be replaced"
 
 
+def check_work(recording: tachograph.Recording, folder: Path) -> None:
+    """Fail unless a recording at 1 kHz has the CPU time that `busy` says it used."""
+    [work] = [row for row in recording.functions(measure="cpu") if row.function == "work"]
+    used = float((folder / "worked").read_text())
+    # The thread's clock is shared out over its looks, and the work is one stretch: at both
+    # ends one look may have too much or too little, and those the recorder says it missed.
+    unseen = (2 + missed_looks(recording.profile)) * 0.001
+    assert work.total_weight / 1e9 == pytest.approx(used, abs=0.01 + unseen)
+
+
 def test_the_recording_holds_the_whole_run(busy: Path, tmp_path: Path) -> None:
     command("run", "-o", "a.tacho", "-r", "1khz", busy.name, "0.5", folder=tmp_path)
 
     recording = tachograph.open(tmp_path / "a.tacho")
-    [work] = [row for row in recording.functions(measure="cpu") if row.function == "work"]
-    # The thread's clock is shared out over its looks; at least 100 of the 500 come
-    # on a busy machine, and 10 % of them are start-up: 3 standard errors are 9 %.
-    assert work.total_weight / 1e9 == pytest.approx(0.5, rel=0.09)
+    check_work(recording, tmp_path)
     assert recording.meta["settings"]["cpu"]["interval_ns"] == 1_000_000
     assert recording.meta["command"] == ["busy.py", "0.5"]
     assert recording.meta["roots"]["script"] == str(busy)
@@ -262,12 +270,7 @@ def test_os_exit_keeps_the_last_second(tmp_path: Path, busy: Path) -> None:
 
     command("run", "-o", "a.tacho", "-r", "1khz", busy.name, "0.3", folder=tmp_path)
 
-    [work] = [
-        row
-        for row in tachograph.open(tmp_path / "a.tacho").functions(measure="cpu")
-        if row.function == "work"
-    ]
-    assert work.total_weight / 1e9 == pytest.approx(0.3, rel=0.12)  # as above, fewer looks
+    check_work(tachograph.open(tmp_path / "a.tacho"), tmp_path)
 
 
 def test_any_command_that_starts_python_is_recorded(busy: Path, tmp_path: Path) -> None:

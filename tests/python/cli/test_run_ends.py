@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import tachograph
+from answers import missed_looks
 from terminal import COMMAND, Terminal, plain_environment
 
 # Says when it has begun, then works until something ends it, and writes down
@@ -56,6 +57,14 @@ def begin(*words: str, folder: Path, start_new_session: bool = False) -> subproc
     return started
 
 
+def wait_for_work(folder: Path, cpu_seconds: float) -> float:
+    """Wait until the program says that it has used so much; returns what it says."""
+    file = folder / "used"
+    while not (file.exists() and float(file.read_text() or 0) >= cpu_seconds):
+        time.sleep(0.01)
+    return float(file.read_text())
+
+
 def child_of(pid: int) -> int:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return int(children[0])
@@ -71,10 +80,8 @@ def test_sigterm_ends_the_program_and_keeps_all_of_the_recording(
     to_whom: str, endless: Path, tmp_path: Path
 ) -> None:
     run = begin("-r", "1khz", "-o", "a.tacho", endless.name, folder=tmp_path)
-    time.sleep(0.4)
-
     program = child_of(run.pid)
-    used_before = float((tmp_path / "used").read_text())
+    used_before = wait_for_work(tmp_path, 0.3)
     os.kill(run.pid if to_whom == "us" else program, signal.SIGTERM)
     _, told = run.communicate(timeout=60)
 
@@ -82,9 +89,13 @@ def test_sigterm_ends_the_program_and_keeps_all_of_the_recording(
     assert " · killed by SIGTERM · " in told.splitlines()[0]
     used = float((tmp_path / "used").read_text())
     # Nothing waits for the next second's batch; while the files are completed the program
-    # works on. Looks tell the work from 0.1 s of start-up, of which each may have a tenth.
-    recorded = recorded_work(tmp_path / "a.tacho")
-    assert 0.9 * used_before - 0.01 <= recorded <= 1.1 * used + 0.01
+    # works on. The thread's clock is shared out over its looks, and the work is one stretch:
+    # at both ends one look may have too much or too little, and those the recorder says it
+    # missed.
+    path = tmp_path / "a.tacho"
+    recorded = recorded_work(path)
+    unseen = 0.01 + (2 + missed_looks(tachograph.open(path).profile)) * 0.001
+    assert used_before - unseen <= recorded <= used + unseen
 
 
 def test_a_handler_of_the_program_has_the_signal_to_itself(tmp_path: Path) -> None:
@@ -173,7 +184,7 @@ def test_a_program_killed_at_any_moment_leaves_all_but_its_last_second(
 def test_ctrl_c_is_the_programs_and_keeps_the_recording(endless: Path, tmp_path: Path) -> None:
     screen = Terminal("run", "-o", "a.tacho", endless.name, folder=tmp_path)
     screen.read_until("ready")
-    time.sleep(0.3)
+    wait_for_work(tmp_path, 0.3)
     screen.type("\x03")
     status = screen.end()
 
@@ -185,13 +196,16 @@ def test_ctrl_c_is_the_programs_and_keeps_the_recording(endless: Path, tmp_path:
 
 def test_our_own_death_does_not_end_the_program(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(
-        "import time\nprint('ready', flush=True)\ntime.sleep(0.5)\nopen('done', 'w').close()\n"
+        "import os, time\nprint('ready', flush=True)\n"
+        "while not os.path.exists('alone'): time.sleep(0.02)\n"
+        "open('done', 'w').close()\n"
     )
     run = begin("-q", "-o", "a.tacho", "slow.py", folder=tmp_path)
     child = child_of(run.pid)
 
     run.kill()
     run.wait()
+    (tmp_path / "alone").touch()
 
     until = time.monotonic() + 30
     while Path(f"/proc/{child}").exists() and time.monotonic() < until:

@@ -9,24 +9,33 @@ from pathlib import Path
 
 from terminal import Terminal, plain_environment
 
+# Goes on until the file `enough` is there, where that is asked for.
 TALKS = """\
-import time
+import os, sys, time
 for number in range(30):
     print("line", number, flush=True)
     time.sleep(0.06)
+while sys.argv[1:] and not os.path.exists("enough"):
+    time.sleep(0.02)
 """
 
 LINE = re.compile(r"\x1b7\x1b\[24;1H\x1b\[2K(.*?)\x1b8")
 
 
+def drawn_in(text: str) -> list[str]:
+    """Return the lines that show a recording, as they were drawn."""
+    return [line for line in LINE.findall(text) if "recording" in line]
+
+
 def test_the_line_is_drawn_beside_the_programs_output_and_gone_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "talks.py").write_text(TALKS)
 
-    screen = Terminal("run", "talks.py", folder=tmp_path, rows=24)
+    screen = Terminal("run", "talks.py", "wait", folder=tmp_path, rows=24)
+    screen.read_until(lambda text: len(drawn_in(text)) >= 2)
+    (tmp_path / "enough").touch()
     assert screen.end() == 0
 
-    drawn = [text for text in LINE.findall(screen.text) if "recording" in text]
-    assert len(drawn) >= 2, screen.text
+    drawn = drawn_in(screen.text)
     assert re.search(r"recording talks\.py  00:0\d  .*rss [\d.]+ MB", drawn[-1])
     assert "\x1b[31m●\x1b[0m" in drawn[-1]
     # The last row is taken out of what scrolls, and given back before the summary.
@@ -72,17 +81,18 @@ def test_the_program_has_the_terminal_for_its_input(tmp_path: Path) -> None:
 def test_a_resized_terminal_moves_the_line(tmp_path: Path) -> None:
     (tmp_path / "talks.py").write_text(TALKS)
 
-    screen = Terminal("run", "talks.py", folder=tmp_path, rows=24)
+    screen = Terminal("run", "talks.py", "wait", folder=tmp_path, rows=24)
     screen.read_until("\x1b[1;23r")
     screen.resize(30, 90)
     screen.read_until("\x1b[1;29r")
+    (tmp_path / "enough").touch()
 
     assert screen.end() == 0
 
 
 def test_a_stopped_command_gives_the_screen_back(tmp_path: Path) -> None:
     (tmp_path / "talks.py").write_text(TALKS)
-    screen = Terminal("run", "talks.py", folder=tmp_path, rows=24)
+    screen = Terminal("run", "talks.py", "wait", folder=tmp_path, rows=24)
     screen.read_until("\x1b[1;23r")
 
     screen.type("\x1a")
@@ -90,6 +100,7 @@ def test_a_stopped_command_gives_the_screen_back(tmp_path: Path) -> None:
     assert os.WIFSTOPPED(status)
     screen.read_until("\x1b[r\x1b8")
     os.killpg(screen.pid, signal.SIGCONT)
+    (tmp_path / "enough").touch()
 
     assert screen.end() == 0
     assert "line 29" in screen.text

@@ -10,15 +10,14 @@ Program = Callable[..., str]
 def test_the_performance_profiler_tells_device_memory_and_load(program: Program) -> None:
     program(
         """
-import time
-from machine import nvml
+from machine import nvml, wait_for_readings
 from tachograph.measure import PerformanceProfiler
 nvml.stand_in_busy(0, 60)
 nvml.stand_in_busy(1, 60)
 profiler = PerformanceProfiler(track_gpu=True, memory_interval=0.02)
 with profiler.profile("train"):
     nvml.stand_in_allocate(0, 1 << 30)
-    time.sleep(0.4)
+    wait_for_readings(3)
 metrics = profiler.get_metrics()
 assert abs(metrics.compute.gpu_utilization_percent - 60) < 1e-6, metrics
 assert metrics.memory.peak_gpu_mb >= 1024, metrics.memory
@@ -30,15 +29,14 @@ assert abs(profiler.get_current_gpu_memory() - 0.25) < 1e-9
 def test_a_monitor_has_snapshots_of_the_device(program: Program) -> None:
     program(
         """
-import time
-from machine import nvml
+from machine import nvml, wait_for_readings
 from tachograph.decorators import MonitoringConfig, get_gpu_info, performance_monitor
 nvml.stand_in_busy(0, 40)
 config = MonitoringConfig(monitor_gpu=True, system_sample_interval=0.02, return_results=True)
 
 @performance_monitor(config)
 def work():
-    time.sleep(0.3)
+    wait_for_readings(3)
     return 7
 
 result, combined = work()

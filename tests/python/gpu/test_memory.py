@@ -95,8 +95,8 @@ assert abs(info["utilization_pct"] - 64 / 8192 * 100) < 1e-9
 def test_a_device_without_torch_is_told_by_its_driver(program: Program) -> None:
     program(
         """
-import os, time
-from machine import cuda, nvml
+import os
+from machine import cuda, nvml, wait_for_readings
 from tachograph.profiler import MemoryTracker
 if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
     raise SystemExit(0)            # a container's own process is not listed
@@ -105,9 +105,9 @@ nvml.stand_in_allocate(1, 100 << 20)
 tracker = MemoryTracker(track_allocations=False, interval=20)
 with tracker:
     nvml.stand_in_allocate(1, 500 << 20)
-    time.sleep(0.3)
+    wait_for_readings(2)
     nvml.stand_in_allocate(1, -(400 << 20))
-    time.sleep(0.1)
+    wait_for_readings()
 stats = tracker.get_stats()
 assert stats["source"] == "device" and stats["device_name"] == "Stand-in GPU 1", stats
 assert stats["start_allocated"] == 100 << 20 and stats["end_allocated"] == 200 << 20
@@ -124,12 +124,13 @@ def test_the_course_of_a_tracker_outlives_the_sampler(program: Program) -> None:
     program(
         TORCH
         + """
-import tachograph, time
+import tachograph
+from machine import wait_for_readings
 tracker = MemoryTracker(track_allocations=False, interval=20)
 with tachograph.record(heap=False):
     with tracker:
         kept = tensor(10)
-        time.sleep(0.3)
+        wait_for_readings(3)
 course = tracker.get_allocation_timeline()
 assert course and course[-1].allocated_bytes in (10 * MB, 1034 * MB), course
 assert "COURSE" in tracker.summary() or len(course) < 3
@@ -155,15 +156,23 @@ assert get_gpu_memory_info()["cuda_available"] in (True, False)
     )
 
 
+def wait_for_points(tracker: MemoryTracker) -> None:
+    """Wait until the sampler has read the process again, from beginning to end."""
+    # One may be under way now, and the last is done when another begins.
+    wanted = len(tracker.get_allocation_timeline("process")) + 3
+    while len(tracker.get_allocation_timeline("process")) < wanted:
+        time.sleep(0.01)
+
+
 def test_without_a_device_the_process_is_followed_and_the_summary_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tracker = MemoryTracker(track_allocations=False, interval=10)
     with tracker:
         block = bytearray(b"x") * 60_000_000
-        time.sleep(0.1)
+        wait_for_points(tracker)
         del block
-        time.sleep(0.05)
+        wait_for_points(tracker)
 
     stats = tracker.get_stats()
     assert stats["source"] == "process"

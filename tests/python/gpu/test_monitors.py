@@ -7,16 +7,15 @@ from collections.abc import Callable
 Program = Callable[..., str]
 
 WATCHED = """
-import time
-from machine import nvml
+from machine import nvml, wait_for_readings
 from tachograph.decorators import get_gpu_info, performance_monitor
 
 @performance_monitor(monitor_gpu=True, return_results=True, system_sample_interval=0.01)
 def train():
-    time.sleep(0.1)
+    wait_for_readings()
     nvml.stand_in_allocate(0, 300 << 20)
     nvml.stand_in_busy(0, 80)
-    time.sleep(0.3)
+    wait_for_readings()
 
 _, seen = train()
 devices = seen.monitoring_result.gpu_snapshots
@@ -56,7 +55,10 @@ assert first["name"] and first["uuid"] and first["driver"]
 
 def test_without_a_driver_there_are_no_readings_and_no_error(program: Program) -> None:
     program(
-        WATCHED.replace("from machine import nvml", "from unittest.mock import Mock; nvml = Mock()")
+        WATCHED.replace(
+            "from machine import nvml, wait_for_readings",
+            "from unittest.mock import Mock; nvml = wait_for_readings = Mock()",
+        )
         + "assert devices == [] and get_gpu_info() == [] and 'gpu' not in seen.summary()",
         nvml=None,
         cuda=None,

@@ -11,19 +11,27 @@ def test_readings_of_a_device_line_up_with_spans(program: Program) -> None:
     program(
         """
 import time
-from machine import cuda, launch, nvml
+from machine import cuda, launch, nvml, wait_for_readings
 import tachograph
 from tachograph.profiler import CUDATimer
 cuda.stand_in_make_context(0)     # CUDA's first device is the second one of the library
 timer = CUDATimer()
+begin = time.monotonic()
 with tachograph.record("run.tacho", heap=False):
-    time.sleep(0.5)
+    wait_for_readings()
+    first_read = time.monotonic()
     with tachograph.span("epoch"):
+        # A reading has the time at which it is begun: one that is under way and held up
+        # is to be of this span too.
+        time.sleep(0.4)
         nvml.stand_in_allocate(1, 2 << 30)
         with timer.measure("kernel"):
             launch(600)
+        wait_for_readings()
         nvml.stand_in_allocate(1, -(2 << 30))
-    time.sleep(0.5)
+    last_read = time.monotonic()
+    wait_for_readings()
+end = time.monotonic()
 recording = tachograph.open("run.tacho")
 spans = {span.name: span for span in recording.timeline()}
 epoch, device = spans["epoch"], spans["kernel (GPU)"]
@@ -40,10 +48,10 @@ assert high and all(epoch.start_s <= time <= epoch.end_s for time in high), (hig
 low = [time for time, value in memory.points if value == memory.min]
 assert min(low) < epoch.start_s and max(low) > epoch.end_s
 energy = series["Stand-in GPU 0", "energy"]
-took = energy.points[-1][0] - energy.points[0][0]
-assert energy.is_total and 0 < energy.growth
-# 150 W; a reading may be stamped a little before it is taken.
-assert abs(energy.growth / took / 150 - 1) < 0.25, (energy.growth, took)
+assert energy.is_total
+# 150 W, counted in millijoules, from a reading before the span to one after it.
+least, most = 150 * (last_read - first_read), 150 * (end - begin)
+assert least - 0.002 <= energy.growth <= most + 0.002, (least, energy.growth, most)
 """
     )
 

@@ -45,11 +45,15 @@ def test_work_that_was_launched_before_is_not_in_the_time(program: Program) -> N
         BEGIN
         + """
 timer = CUDATimer()
+before = time.perf_counter()
 launch(300)
 with timer.measure("nothing"):
     pass
+around_ms = (time.perf_counter() - before) * 1000
 result = timer.get_result("nothing")
-assert result.cuda_time_ms <= result.wall_time_ms * 1.000001 < 300, result
+# What came before took 300 ms of the time around both.
+assert result.cuda_time_ms <= result.wall_time_ms * 1.000001, result
+assert result.wall_time_ms <= around_ms - 300, (result, around_ms)
 """
     )
 
@@ -59,14 +63,17 @@ def test_without_synchronize_a_block_never_waits(program: Program) -> None:
         BEGIN
         + """
 timer = CUDATimer(synchronize=False)
+before = time.perf_counter()
 for _ in range(3):
     with timer.measure("kernel") as block:
         launch(100)
 assert cuda.stand_in_waits() == 0
-assert cuda.stand_in_live_events() == 6
+# Those of a kernel that ended meanwhile, on a machine that was held up, are given back.
+assert 2 <= cuda.stand_in_live_events() <= 6
 result = timer.get_result("kernel")
+around_ms = (time.perf_counter() - before) * 1000
 # The last one waited for the two before it, which is not its own time.
-assert result.clock == "cuda" and 100 <= result.cuda_time_ms < 290, result
+assert result.clock == "cuda" and 100 <= result.cuda_time_ms <= around_ms - 200, result
 stats = timer.get_stats("kernel")
 assert stats["count"] == 3 and stats["min"] >= 100
 assert cuda.stand_in_live_events() == 0, "events must be given back"
@@ -130,16 +137,20 @@ assert synchronize_and_time(lambda: launch(10)) >= 10
 def test_torchs_current_stream_is_timed(program: Program) -> None:
     program(
         """
+import time
 from machine import install_torch, launch
 torch = install_torch()
 from tachograph.profiler import CUDATimer
 timer = CUDATimer(synchronize=False)
 side = torch.cuda.Stream()
 launch(600)                                   # on the default stream
+before = time.perf_counter()
 with torch.cuda.stream(side):
     with timer.measure("side"):
         launch(10, side.cuda_stream)
-assert 10 <= timer.get_elapsed("side") < 500, timer.get_result("side")
+        launched_ms = (time.perf_counter() - before) * 1000
+# It ends 10 ms after a launch that nothing came before on its stream.
+assert 10 <= timer.get_elapsed("side") <= launched_ms + 10.001, timer.get_result("side")
 """
     )
 

@@ -14,8 +14,10 @@ PREPARED = """
 import time
 from tachograph.measure import PerformanceProfiler
 profiler = PerformanceProfiler()
+before = time.perf_counter()
 with profiler.profile("prepared"):
     time.sleep(0.05)
+around = time.perf_counter() - before
 metrics = profiler.get_metrics()
 
 class Model:
@@ -87,7 +89,7 @@ def test_04_the_breakdown_has_seconds_by_name(run: Run) -> None:
         "001.04",
         before=PREPARED,
         after="""
-assert list(breakdown) == ["prepared"] and 0.05 <= breakdown["prepared"] < 2
+assert list(breakdown) == ["prepared"] and 0.05 <= breakdown["prepared"] <= around
 assert printed == [f"prepared: {breakdown['prepared']:.3f}s"]
 """,
     )
@@ -117,7 +119,8 @@ def test_06_the_summary_is_the_line_of_the_document(run: Run) -> None:
         after=r"""
 import re
 from dataclasses import replace
-assert re.fullmatch(r"Peak RAM: \d+\.\d MB, Wall Time: 0\.\d{3}s, GPU Util: 0%", printed[0])
+seconds = r"(0\.\d{3}|\d+\.\d)s"
+assert re.fullmatch(rf"Peak RAM: \d+\.\d MB, Wall Time: {seconds}, GPU Util: 0%", printed[0])
 large = replace(metrics,
     memory=replace(metrics.memory, peak_ram_mb=2.4 * 1024),
     timing=replace(metrics.timing, wall_time_s=45.2),
@@ -176,10 +179,14 @@ def test_10_a_leak_is_told_and_only_a_leak(run: Run, leaks: bool) -> None:
         before=PREPARED
         + f"""
 held = []
+due = time.monotonic()
 def allocate_data():
+    # By the clock: what holds the program up is caught up with, so growth stays even.
+    global due
+    due += 0.02
+    time.sleep(max(0.0, due - time.monotonic()))
     data = bytearray(1 << 20)
     {keep}
-    time.sleep(0.012)
     return data
 process_data = lambda data: None
 """,

@@ -58,7 +58,10 @@ def test_04_start_if_nothing_is_active(run: Run) -> None:
 def test_05_stats_tell_samples_of_a_running_session_and_nothing_otherwise(run: Run) -> None:
     run(
         "002.05",
-        before="assert spprof.stats() is None\n" + ACTIVE + "time.sleep(0.3)",
+        # They are counted as they are collected, by a thread that has to get its turn.
+        before="assert spprof.stats() is None\n"
+        + ACTIVE
+        + "while not spprof.stats().collected_samples: do_work(0.01)",
         after="""
 assert stats.collected_samples > 0 and stats.dropped_samples >= 0
 spprof.stop()

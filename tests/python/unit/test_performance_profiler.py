@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tachograph import _native
 from tachograph.measure import PerformanceProfiler
+from watched import doze
 
 MB = 1 << 20
 
@@ -25,19 +26,21 @@ def spin(seconds: float) -> None:
 
 def test_a_block_that_sleeps_takes_its_time_and_no_processor() -> None:
     profiler = PerformanceProfiler()
-    before = time.perf_counter()
+    before, cpu = time.perf_counter(), time.process_time()
     with profiler.profile("sleep"):
         time.sleep(0.05)
-    outside = time.perf_counter() - before
+    outside, used = time.perf_counter() - before, time.process_time() - cpu
 
     timing = profiler.get_metrics().timing
 
     assert 0.05 <= timing.wall_time_s <= outside
-    assert timing.cpu_time_s < 0.03
+    # The same clock around the block, which hardly moves.
+    assert timing.cpu_time_s <= used
 
 
 def test_cpu_time_is_that_of_all_threads() -> None:
     profiler = PerformanceProfiler()
+    outside = time.process_time()
     with profiler.profile("threads"):
         before = time.process_time()
         other = threading.Thread(target=spin, args=(0.05,))
@@ -45,13 +48,15 @@ def test_cpu_time_is_that_of_all_threads() -> None:
         spin(0.05)
         other.join()
         used = time.process_time() - before
+    around = time.process_time() - outside
 
     metrics = profiler.get_metrics()
 
-    assert metrics.timing.cpu_time_s >= used >= 0.1
+    assert around >= metrics.timing.cpu_time_s >= used >= 0.1
     both = metrics.timing.user_time_s + metrics.timing.system_time_s
-    # The kernel rounds both to microseconds.
-    assert both == pytest.approx(metrics.timing.cpu_time_s, abs=0.002)
+    # Read a little before or after the other, so between the same two; the kernel
+    # rounds each of them to microseconds, at both ends.
+    assert used - 4e-6 <= both <= around + 4e-6
     share = metrics.timing.cpu_time_s / metrics.timing.wall_time_s
     assert metrics.compute.cpu_utilization_percent == pytest.approx(100 * share)
 
@@ -174,11 +179,11 @@ def test_bytes_over_a_socket_are_network_traffic() -> None:
     thread = threading.Thread(target=serve)
     thread.start()
     with profiler.profile("network"):
-        time.sleep(0.1)
+        doze(0.2)
         with socket.create_connection(server.getsockname()) as client:
             client.sendall(bytes(8 * MB))
         thread.join()
-        time.sleep(0.1)
+        doze(0.4)
     server.close()
 
     # Each byte goes out and comes in.

@@ -73,12 +73,14 @@ def test_a_phase_inside_another_is_known_as_such() -> None:
 
 def test_a_phase_inside_itself_counts_its_own_time_once() -> None:
     collector = MetricsCollector()
+    took_ms: list[float] = []
 
     def walk(depth: int) -> None:
-        with collector.measure_time("walk"):
+        with collector.measure_time("walk") as block:
             time.sleep(0.002)
             if depth:
                 walk(depth - 1)
+        took_ms.append(block.elapsed_ms)
 
     with collector.measure_time("whole"):
         walk(3)
@@ -86,7 +88,10 @@ def test_a_phase_inside_itself_counts_its_own_time_once() -> None:
     timing = collector.generate_report()["timing"]
     assert timing["walk"]["count"] == 4
     assert timing["walk"]["inside"] == "whole"
-    assert timing["walk"]["self"] < timing["whole"]["total"] < timing["walk"]["total"]
+    assert timing["walk"]["total"] == pytest.approx(sum(took_ms))
+    # The outermost of them has the others in it, and is the last to end.
+    assert timing["walk"]["self"] == pytest.approx(took_ms[-1])
+    assert timing["whole"]["total"] > took_ms[-1]
 
 
 def test_collectors_do_not_nest_in_each_other() -> None:
@@ -113,15 +118,20 @@ def test_the_bottleneck_is_not_the_phase_around_it() -> None:
     collector = MetricsCollector()
     for _ in range(5):
         with collector.measure_time("iteration"):
-            with collector.measure_time("load"):
+            with collector.measure_time("load") as load:
                 time.sleep(0.002)
             with collector.measure_time("backward"):
-                time.sleep(0.02)
+                # However long the others were held up, this takes longer.
+                time.sleep(0.02 + load.elapsed_ms / 1000)
+        waited = collector.generate_report()["timing"]["iteration"]["self"]
+        with collector.measure_time("backward"):
+            time.sleep(waited / 1000)
 
     analysis = collector.analyze_bottlenecks()
 
     assert analysis["bottleneck"] == "backward"
-    assert 0.4 < analysis["share"] < 1
+    assert 0 < analysis["share"] < 1
+    assert analysis["share"] == analysis["phases"]["backward"]["share"]
     assert analysis["why"].startswith("backward takes")
     assert [reason["kind"] for reason in analysis["reasons"]] == ["share", "trend", "variance"]
     assert sum(phase["share"] for phase in analysis["phases"].values()) == pytest.approx(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import tachograph
 from tachograph import _native
+from watched import doze
 
 MB = 1 << 20
 
@@ -25,6 +26,7 @@ def test_a_recording_has_series_of_process_and_machine(tmp_path: Path) -> None:
     path = tmp_path / "run.tacho"
     with tachograph.record(path) as recording:
         spin(0.25)
+        doze(0.5)
 
     read = tachograph.open(path)
 
@@ -39,16 +41,18 @@ def test_a_recording_has_series_of_process_and_machine(tmp_path: Path) -> None:
 
 
 def test_cpu_time_of_the_series_is_that_of_the_program() -> None:
+    outside = time.process_time()
     with tachograph.record() as recording:
         before = time.process_time()
         spin(0.2)
         used = time.process_time() - before
+    around = time.process_time() - outside
 
     (cpu,) = recording.series("cpu time")
 
     assert cpu.is_total
     # What happens at both ends is in the recording, and not in the block.
-    assert used <= cpu.growth / 1e9 <= used + 0.5
+    assert used <= cpu.growth / 1e9 <= around
 
 
 def test_a_peak_between_two_readings_is_in_the_recording_and_one_before_is_not() -> None:
@@ -68,7 +72,7 @@ def test_a_peak_between_two_readings_is_in_the_recording_and_one_before_is_not()
 def test_spans_share_the_energy_by_what_ran_in_them() -> None:
     with tachograph.record() as recording:
         with tachograph.span("work"):
-            spin(0.3)
+            spin(1.0)
         with tachograph.span("nap"):
             time.sleep(0.3)
 
@@ -78,6 +82,8 @@ def test_spans_share_the_energy_by_what_ran_in_them() -> None:
 
     assert whole is not None and work is not None and nap is not None
     assert work.joules + nap.joules <= whole.joules * 1.001
+    # A twentieth of a second belongs to both when readings come every tenth; a fifth of
+    # the work would be four readings in a row that did not come.
     assert work.joules > 5 * nap.joules
     assert whole.source == ("measured" if _native.energy_source()[0] else "modelled")
     assert whole.co2_grams("FR") == pytest.approx(whole.kwh * 56)
@@ -103,13 +109,15 @@ def test_halves_of_a_recording_have_all_of_its_energy() -> None:
 def test_a_leak_is_found_in_a_recording(leaks: bool) -> None:
     kept = []
     with tachograph.record() as recording:
-        for _ in range(60):
+        began = time.monotonic()
+        for step in range(60):
+            # By the clock: what holds the program up is caught up with, so growth stays even.
+            time.sleep(max(0.0, began + step * 0.04 - time.monotonic()))
             # Pages of its own: what the process freed earlier would be used again.
             block = mmap.mmap(-1, MB)
             block.write(bytes(MB))
             if leaks:
                 kept.append(block)
-            time.sleep(0.025)
 
     growth = recording.memory_growth()
 
@@ -141,11 +149,14 @@ def test_readings_are_not_among_the_programs_own_metrics() -> None:
 def test_recordings_inside_one_another_each_have_their_readings() -> None:
     with tachograph.record() as outer:
         spin(0.1)
+        before = time.perf_counter()
         with tachograph.record() as inner:
+            entering = time.perf_counter() - before
             spin(0.1)
         spin(0.1)
 
     times = [part.series("cpu time")[0].growth for part in (outer, inner)]
 
     assert times[0] > times[1] > 0.1e9
-    assert inner.series("memory")[0].points[0][0] < 0.1
+    # Its first reading is taken while it is entered.
+    assert inner.series("memory")[0].points[0][0] <= entering

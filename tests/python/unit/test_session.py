@@ -75,12 +75,13 @@ def test_stats_are_none_unless_something_runs() -> None:
 
     tachograph.start(interval_ms=1)
     spin(0.3)
-    figures = tachograph.stats()
+    # Samples are counted as they are collected, by a thread that has to get its turn.
+    while (figures := tachograph.stats()) is not None and not figures.collected_samples:
+        spin(0.01)
     tachograph.stop()
 
     assert figures is not None
-    assert figures.duration_ms >= 290
-    assert figures.collected_samples > 0
+    assert figures.duration_ms >= 300
     assert figures.dropped_samples <= 0.01 * figures.collected_samples
     assert 0 <= figures.overhead_estimate_pct < 100
     assert tachograph.stats() is None

@@ -191,8 +191,10 @@ def test_tasks_that_take_turns_are_timed_each_for_itself() -> None:
     calls = [entry["duration_ms"] for entry in entries if not entry.get("span")]
     inside = [entry["duration_ms"] for entry in entries if entry.get("span")]
     for durations in (calls, inside):
+        # Tasks that are held up may end in another order, but each after its time.
         assert len(durations) == 3
-        assert [low <= took for low, took in zip((9, 39, 79), durations, strict=True)] == [True] * 3
+        ends = zip((9, 39, 79), sorted(durations), strict=True)
+        assert [low <= took for low, took in ends] == [True] * 3
 
 
 def test_a_generator_is_timed_from_its_first_value_to_its_end() -> None:

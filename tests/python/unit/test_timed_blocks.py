@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -69,16 +70,18 @@ def test_a_timer_prints_unless_told_not_to(capsys: pytest.CaptureFixture[str]) -
         pass
 
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("code_block executed in 0.0")
-    assert first.endswith("s (wall_clock)")
-    assert second == "rough executed in 0.0s (process_time)"
+    assert re.fullmatch(r"code_block executed in \d+\.\d{6}s \(wall_clock\)", first)
+    assert re.fullmatch(r"rough executed in \d+\.\ds \(process_time\)", second)
 
 
 def test_a_timer_on_a_cpu_clock_does_not_count_sleep() -> None:
+    before = time.thread_time()
     with timer("nap", mode="thread_time", print_result=False) as result:
         time.sleep(0.05)
+    around = time.thread_time() - before
 
-    assert result.execution_time < 0.05
+    # The same clock around the block hardly moves, and the timer has no more than it.
+    assert 0 <= result.execution_time <= around
 
 
 def test_a_timer_refuses_what_it_cannot_use_before_the_block_begins() -> None:

@@ -289,6 +289,14 @@ async def wait(seconds: float) -> str:
     return "waited"
 
 
+async def be_kept_waiting(seconds: float) -> None:
+    """Be suspended while the loop sleeps, so that no less than `seconds` are spent suspended."""
+    import time
+
+    asyncio.get_running_loop().call_soon(time.sleep, seconds)
+    await asyncio.sleep(0)
+
+
 def test_a_coroutine_function_stays_one() -> None:
     function = timed(wait)
 
@@ -304,12 +312,12 @@ def test_a_coroutine_function_stays_one() -> None:
 
 def test_a_coroutine_is_timed_from_first_step_to_last() -> None:
     seen: list[Ended] = []
-    asyncio.run(timed(wait, after=seen.append)(0.03))
+    asyncio.run(timed(be_kept_waiting, after=seen.append)(0.03))
 
     (ended,) = seen
     assert ended.wall_ns >= 30_000_000
     assert ended.running_ns + ended.suspended_ns == ended.wall_ns
-    assert ended.suspended_ns >= 25_000_000
+    assert ended.suspended_ns >= 30_000_000
 
 
 def test_coroutines_pass_results_errors_and_cancellation() -> None:
@@ -395,12 +403,19 @@ def test_a_generator_tells_running_from_suspended() -> None:
     import time
 
     seen: list[Ended] = []
-    for _ in timed(count_to, after=seen.append)(3):
-        time.sleep(0.01)
+    numbers = timed(count_to, after=seen.append)(3)
+    inside = 0
+    while not seen:
+        before = time.perf_counter_ns()
+        number = next(numbers, None)
+        inside += time.perf_counter_ns() - before
+        if number is not None:
+            time.sleep(0.01)
 
     (ended,) = seen
-    assert ended.suspended_ns >= 25_000_000
-    assert ended.running_ns < 25_000_000
+    assert ended.suspended_ns >= 30_000_000
+    # It runs inside of `next` alone.
+    assert ended.running_ns <= inside
 
 
 def test_a_generator_that_is_left_early_ends_when_it_is_closed() -> None:
@@ -444,7 +459,7 @@ def test_an_asynchronous_generator_passes_everything() -> None:
         for _ in range(n):
             try:
                 value = yield value
-                await asyncio.sleep(0.005)
+                await be_kept_waiting(0.005)
             except ValueError as error:
                 value = f"caught {error}"
 
@@ -469,7 +484,7 @@ def test_an_asynchronous_generator_passes_everything() -> None:
     in_loop(main)
 
     assert [ended.failed for ended in seen] == [False, False, False, True]
-    assert seen[0].suspended_ns >= 4_000_000
+    assert seen[0].suspended_ns >= 2 * 5_000_000
 
 
 def test_coroutines_of_other_drivers_are_timed_too() -> None:

@@ -33,7 +33,9 @@ def handed_out() -> None:
 
 @time_it
 async def fetch() -> None:
-    await asyncio.sleep(0.02)
+    # The loop sleeps while it waits: a pause of the program before that changes nothing.
+    asyncio.get_running_loop().call_soon(time.sleep, 0.02)
+    await asyncio.sleep(0)
 
 
 @time_it
@@ -79,7 +81,7 @@ def test_spans_of_coroutines_and_generators_know_how_long_they_waited() -> None:
 
     suspended = {span.name: span.suspended_s for span in recording.timeline()}
     assert set(suspended) == {"fetch", "numbers"}
-    assert suspended["fetch"] >= 0.02 * 0.99
+    assert suspended["fetch"] >= 0.02
     assert suspended["numbers"] >= 2 * 0.01
 
 
@@ -109,12 +111,13 @@ def test_quickly_timed_calls_are_spans_too() -> None:
 
 
 def test_the_clock_of_a_timer_does_not_change_its_span() -> None:
-    with (
-        tachograph.record() as recording,
-        timer("nap", mode="thread_time", print_result=False) as result,
-    ):
-        time.sleep(0.02)
+    with tachograph.record() as recording:
+        before = time.thread_time()
+        with timer("nap", mode="thread_time", print_result=False) as result:
+            time.sleep(0.02)
+        around = time.thread_time() - before
 
     (span,) = recording.timeline()
     assert span.end_s is not None
-    assert span.end_s - span.start_s >= 0.02 > result.execution_time
+    assert span.end_s - span.start_s >= 0.02
+    assert result.execution_time <= around

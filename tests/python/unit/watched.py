@@ -45,6 +45,16 @@ def hold(size: int) -> None:
     block[:: os.sysconf("SC_PAGESIZE")] = b"x" * len(block[:: os.sysconf("SC_PAGESIZE")])
 
 
+def doze(seconds: float) -> None:
+    """Sleep in pieces, in each of which the sampler has its turn.
+
+    A machine that stands still for a while makes one of them longer, and the
+    others none the fewer.
+    """
+    for _ in range(round(seconds / 0.02)):
+        time.sleep(0.02)
+
+
 def burn(cpu_seconds: float) -> None:
     """Use `cpu_seconds` of this thread's CPU clock."""
     end = time.thread_time() + cpu_seconds
