@@ -109,9 +109,9 @@ pub fn timeline() -> (Vec<Entry>, i64) {
 /// unless someone set the clock: an entry keeps its date.
 fn to_unix() -> i64 {
     static KNOWN: AtomicI64 = AtomicI64::new(0);
-    let now = clock::wall() - i64::try_from(clock::monotonic()).unwrap_or(0);
+    let (now, uncertain) = clock::monotonic_to_unix();
     let known = KNOWN.load(Ordering::Relaxed);
-    if known != 0 && (now - known).abs() < 1_000_000 {
+    if known != 0 && now.abs_diff(known) < 1_000_000 + uncertain {
         return known;
     }
     KNOWN.store(now, Ordering::Relaxed);

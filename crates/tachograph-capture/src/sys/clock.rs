@@ -30,6 +30,27 @@ pub(crate) fn wall() -> i64 {
     read(libc::CLOCK_REALTIME).map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
+/// Nanoseconds from the monotonic clock to 1970, and by how much that may be wrong.
+///
+/// A thread that loses its processor between the two readings would take the
+/// pause for a difference of the clocks, so the best of a few tries counts.
+pub(crate) fn monotonic_to_unix() -> (i64, u64) {
+    const TRIES: usize = 5;
+    const GOOD_NS: u64 = 10_000;
+    let mut best = (0, u64::MAX);
+    for _ in 0..TRIES {
+        let (before, wall, after) = (monotonic(), wall(), monotonic());
+        let took = after.saturating_sub(before);
+        if took < best.1 {
+            best = (wall - i64::try_from(before + took / 2).unwrap_or(0), took);
+        }
+        if took < GOOD_NS {
+            break;
+        }
+    }
+    best
+}
+
 /// CPU time of the whole process, its ended threads included.
 pub(crate) fn process_cpu() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
@@ -74,6 +95,17 @@ mod tests {
         let after = thread_cpu(tid).unwrap();
 
         assert!(after - before >= 2_000_000);
+    }
+
+    #[test]
+    fn the_clocks_are_as_far_apart_as_is_said() {
+        let (apart, uncertain) = monotonic_to_unix();
+        let (before, wall, after) = (monotonic(), wall(), monotonic());
+
+        // Whoever keeps the wall clock right may hurry it by a two-thousandth meanwhile.
+        let slack = uncertain + 1_000 + (after - before) / 2_000;
+        let unix = |time: u64| time.checked_add_signed(apart).unwrap();
+        assert!(unix(before) - slack <= wall as u64 && wall as u64 <= unix(after) + slack);
     }
 
     #[test]
