@@ -29,6 +29,8 @@ from answers import (
 )
 from clockwork import shares
 
+pytestmark = pytest.mark.measures
+
 # The tick is what everybody gets; the other two are asked for.
 TRIGGERS = ["tick", "perf", "cpu-timer"]
 

@@ -18,6 +18,7 @@ def cpu_ns(recording: tachograph.Recording) -> int:
     return sum(row.cpu_ns for row in recording.threads())
 
 
+@pytest.mark.measures
 def test_cpu_time_within_spans_is_split_as_the_program_spent_it() -> None:
     with tachograph.record(interval_ms=1, native=False) as recording:
         truth = shares(phases.run(2.0))
@@ -62,6 +63,7 @@ def test_spans_begin_and_end_when_they_do() -> None:
     assert max(least) <= min(most) + 0.0001
 
 
+@pytest.mark.measures
 def test_tasks_that_take_turns_have_their_own_samples() -> None:
     unit = rounds_per_ms()
     spent: dict[str, int] = {}
@@ -92,6 +94,7 @@ def test_tasks_that_take_turns_have_their_own_samples() -> None:
     assert cpu_ns(recording.within("loop")) >= sum(map(cpu_ns, parts.values()))
 
 
+@pytest.mark.measures
 def test_threads_have_their_own_samples() -> None:
     unit = rounds_per_ms()
     spent: dict[str, int] = {}

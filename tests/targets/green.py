@@ -13,10 +13,10 @@ from clockwork import spin
 
 
 def run(seconds: float) -> int:
-    """Switch for `seconds`; return the number of switches."""
+    """Switch for `seconds` of CPU time; return the number of switches."""
     import greenlet
 
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     switches = 0
 
     def ping() -> None:
@@ -27,7 +27,7 @@ def run(seconds: float) -> int:
 
     def ping_outer() -> None:
         nonlocal switches
-        while time.monotonic() < end:
+        while time.thread_time() < end:
             ping()
             switches += 1
             two.switch()

@@ -23,12 +23,12 @@ class Waits:
         self.interrupted = 0
 
 
-def wait_raw(waits: Waits, wait_ms: tuple[int, ...], until: float) -> None:
-    """Wait again and again, `wait_ms` in turn, until the clock shows `until`."""
+def wait_raw(waits: Waits, wait_ms: tuple[int, ...], until: float, fewest: int) -> None:
+    """Wait `wait_ms` in turn until the clock shows `until`, and `fewest` times at least."""
     poll = ctypes.CDLL(None, use_errno=True).poll
     poll.argtypes = [ctypes.c_void_p, ctypes.c_ulong, ctypes.c_int]
     turn = 0
-    while time.monotonic() < until:
+    while time.monotonic() < until or waits.done < fewest:
         ctypes.set_errno(0)
         answer = poll(None, 0, wait_ms[turn % len(wait_ms)])
         turn += 1
@@ -37,17 +37,30 @@ def wait_raw(waits: Waits, wait_ms: tuple[int, ...], until: float) -> None:
             waits.interrupted += 1
 
 
-def run(seconds: float, wait_ms: tuple[int, ...], threads: int = 4, *, busy: bool = True) -> Waits:
-    """Wait in `threads` threads for `seconds`, beside one busy thread."""
+def run(
+    seconds: float,
+    wait_ms: tuple[int, ...],
+    threads: int = 4,
+    *,
+    busy: bool = True,
+    fewest: int = 1,
+) -> Waits:
+    """Wait in `threads` threads for `seconds`, beside one busy thread.
+
+    On a machine that is busy they go on until there were `fewest` waits in all.
+    """
+    each_fewest = -(-fewest // threads)
     until = time.monotonic() + seconds
     each = [Waits() for _ in range(threads)]
     waiting = [
-        threading.Thread(target=wait_raw, args=(waits, wait_ms, until), name=f"waiter-{index}")
+        threading.Thread(
+            target=wait_raw, args=(waits, wait_ms, until, each_fewest), name=f"waiter-{index}"
+        )
         for index, waits in enumerate(each)
     ]
     for thread in waiting:
         thread.start()
-    while busy and time.monotonic() < until:
+    while busy and any(thread.is_alive() for thread in waiting):
         spin(20_000)
     for thread in waiting:
         thread.join()

@@ -6,7 +6,7 @@ from collections import Counter
 
 import green
 import tachograph
-from answers import short
+from answers import fewest_looks, short
 
 
 def test_greenlets_that_switch_all_the_time_never_share_a_stack() -> None:
@@ -22,4 +22,5 @@ def test_greenlets_that_switch_all_the_time_never_share_a_stack() -> None:
         assert not ("pong" in names and "pong_outer" not in names)
     assert switches > 1000
     assert kinds[True, True] == 0
-    assert min(kinds[True, False], kinds[False, True]) > 100
+    # Half of the looks each, less what chance and the switches themselves take.
+    assert min(kinds[True, False], kinds[False, True]) > max(0.3 * fewest_looks(profile, 1e9), 0)

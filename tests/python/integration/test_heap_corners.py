@@ -133,7 +133,10 @@ assert libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(end - start), 3) ==
 memprof.start(64)
 native.keep(5_000, 2_000, how="without the lock")
 kept = keep()
-time.sleep(4.5)
+# Loading a library may leave it writable for a while; after seconds that is no loading.
+end = time.monotonic() + 40
+while not memprof.get_snapshot().notes and time.monotonic() < end:
+    time.sleep(0.1)
 print(json.dumps([held("NativeBlocks.keep"), held(), memprof.get_snapshot().notes]))
 """
     native, own, notes = told_by(script)

@@ -18,6 +18,7 @@ import json.scanner
 import pprint
 import sys
 import textwrap
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -239,9 +240,12 @@ def test_a_coroutine_can_be_cancelled_while_its_lines_are_counted() -> None:
 
     expected = asyncio.run(main())
     with tachograph.lines(delegating) as table:
+        begin = time.perf_counter()
         assert asyncio.run(main()) == expected
+        took = time.perf_counter() - begin
 
-    assert sum(row.time for row in table.rows) < 1
+    # Nobody waited for the ten seconds. Two clocks may differ by a millisecond.
+    assert sum(row.time for row in table.rows) <= took + 0.001
     assert [row.hits for row in table.rows] == [1, 1, 1, 1, 1, 1]
 
 

@@ -31,15 +31,18 @@ def check_rate(interval_ms: int, cpu_seconds: float, trigger: str = "auto") -> N
     assert fewest_looks(profile, spent) < count < most
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("trigger", ["auto", "tick"])
 def test_one_millisecond_gives_about_a_thousand_samples_per_cpu_second(trigger: str) -> None:
     check_rate(1, 1.0, trigger)
 
 
+@pytest.mark.measures
 def test_ten_milliseconds_give_about_a_hundred_samples_per_cpu_second() -> None:
     check_rate(10, 2.0)
 
 
+@pytest.mark.measures
 def test_the_hundredth_session_behaves_like_the_first() -> None:
     check_rate(1, 0.5)
     for _ in range(98):
@@ -50,6 +53,7 @@ def test_the_hundredth_session_behaves_like_the_first() -> None:
     check_rate(1, 0.5)
 
 
+@pytest.mark.measures
 def test_weights_add_up_to_the_threads_cpu_clock() -> None:
     tachograph.start(interval_ms=1)
     spent = cpu_ns(split.run, 1.0)
@@ -58,6 +62,7 @@ def test_weights_add_up_to_the_threads_cpu_clock() -> None:
     assert weight_by_thread(profile)["MainThread"] == pytest.approx(spent, rel=0.02)
 
 
+@pytest.mark.measures
 def test_weights_of_short_lived_threads_add_up_too() -> None:
     tachograph.start(interval_ms=1)
     spent = by_thread.run(1.5)
@@ -71,6 +76,7 @@ def test_weights_of_short_lived_threads_add_up_too() -> None:
         assert weights[name] == pytest.approx(nanoseconds, rel=0.02, abs=unseen), name
 
 
+@pytest.mark.measures
 def test_the_weight_of_a_long_interval_is_as_true_as_that_of_a_short_one() -> None:
     tachograph.start(interval_ms=50)
     spent = cpu_ns(split.run, 1.5)
@@ -79,6 +85,7 @@ def test_the_weight_of_a_long_interval_is_as_true_as_that_of_a_short_one() -> No
     assert weight_by_thread(profile)["MainThread"] == pytest.approx(spent, rel=0.02)
 
 
+@pytest.mark.measures
 def test_the_cpu_timer_says_what_it_is_and_never_exceeds_what_was_asked() -> None:
     tachograph.start(interval_ms=1, trigger="cpu-timer")
     spent = sum(split.run(1.0).values()) / 1e9
@@ -90,6 +97,7 @@ def test_the_cpu_timer_says_what_it_is_and_never_exceeds_what_was_asked() -> Non
     assert 80 * spent < count < 1100 * spent
 
 
+@pytest.mark.measures
 def test_the_perf_trigger_keeps_the_rate() -> None:
     check_rate(1, 1.0, "perf")
 

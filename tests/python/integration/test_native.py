@@ -67,17 +67,20 @@ def test_native_frames_stand_below_the_python_frame_that_called_them(part: str) 
     profile = tachograph.stop()
 
     main = threading.main_thread().native_id
-    inside = merged = named = 0
+    stacks = []
     for sample in profile.samples:
         names = [short(frame.function_name) for frame in sample.frames]
-        if sample.thread_id != main or part not in names:
-            continue
+        if sample.thread_id == main and part in names:
+            stacks.append(sample.frames[names.index(part) + 1 :])
+    assert len(stacks) > max(0.8 * fewest_looks(profile, spent), 0)
+    # The loaded libraries are listed in the background; until then stacks are Python's alone.
+    listed = next((at for at, below in enumerate(stacks) if below), 0)
+    inside = merged = named = 0
+    for below in stacks[listed:]:
         inside += 1
-        below = sample.frames[names.index(part) + 1 :]
         merged += bool(below) and all(frame.is_native for frame in below)
         library = native_hot.LIBRARIES.get(part, "")
         named += any(library in Path(frame.filename).name for frame in below)
-    assert inside > max(0.8 * fewest_looks(profile, spent), 0)
     # The interpreter's own call plumbing is left out, and without symbols so is its sort.
     fewest = {"stat": 0.5, "sort": 0.0}.get(part, 0.85)
     assert merged >= fewest * inside
@@ -112,7 +115,9 @@ def test_native_code_without_frame_pointers_is_unwound(tmp_path: Path) -> None:
     others = [s for s in profile.samples if s.thread_id != main]
     burning = [s for s in others if "foreign_burn" in {f.function_name for f in s.frames}]
     assert len(others) > max(fewest_looks(profile, 0.4e9), 0)
-    assert len(burning) > 0.95 * len(others)
+    assert burning
+    # The loaded libraries are listed in the background; until then nothing has a name.
+    assert len(burning) > 0.95 * len(others[others.index(burning[0]) :])
     for sample in burning:
         names = [frame.function_name for frame in sample.frames]
         if "foreign_main" in names:

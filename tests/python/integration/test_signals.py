@@ -26,27 +26,29 @@ def blocked(*signals: signal.Signals) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("mode", ["cpu", "wall"])
 def test_threads_that_wait_long_are_left_alone(mode: str) -> None:
     tachograph.start(interval_ms=1, mode=mode)
-    waits = raw_poll.run(1.5, (50, 70), threads=8)
+    waits = raw_poll.run(1.5, (50, 70), threads=8, fewest=100)
     tachograph.stop()
 
     # A wait has fifty ticks and more, and each of them leaves it alone. A signal sent in the
     # microseconds before it begins may still end it, on a busy machine up to 0.7 % of them;
     # four standard errors more are chance.
-    assert waits.done > 100
+    assert waits.done >= 100
     assert waits.interrupted <= 0.007 * waits.done + 4 * (0.007 * waits.done) ** 0.5
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("mode", ["cpu", "wall"])
 def test_of_waits_of_a_few_milliseconds_less_than_one_in_fifty_is_cut_short(mode: str) -> None:
     tachograph.start(interval_ms=1, mode=mode)
-    waits = raw_poll.run(1.5, (2, 3, 4), threads=4, busy=False)
+    waits = raw_poll.run(1.5, (2, 3, 4), threads=4, busy=False, fewest=400)
     tachograph.stop()
 
     # One per cent is expected; four standard errors more are chance.
-    assert waits.done > 400
+    assert waits.done >= 400
     assert waits.interrupted < 0.02 * waits.done + 4 * (0.01 * waits.done) ** 0.5
 
 
@@ -82,19 +84,34 @@ def test_a_handler_of_the_users_own_still_gets_its_signals() -> None:
 
 def test_a_handler_set_over_ours_is_called_for_its_own_signals_only() -> None:
     got: list[int] = []
+    rounds = rounds_per_ms()
     before = signal.getsignal(signal.SIGURG)
+    start = time.monotonic_ns()
     tachograph.start(interval_ms=1)
     try:
-        spin(rounds_per_ms() * 50)
+        spin(rounds * 50)
         signal.signal(signal.SIGURG, lambda number, _: got.append(number))
         signal.raise_signal(signal.SIGURG)
-        spin(rounds_per_ms() * 100)
+        # Ours may still arrive while the change is being noticed; then they must stop.
+        noticed = 0
+        while len(got) > noticed:
+            noticed = len(got)
+            spin(rounds * 20)
+        since = time.monotonic_ns() - start
+        spent = cpu_ns(spin, rounds * 200)
+        still_ours = len(got) - noticed
+        signal.raise_signal(signal.SIGURG)
     finally:
-        tachograph.stop()
+        profile = tachograph.stop()
         signal.signal(signal.SIGURG, before or signal.SIG_DFL)
 
-    # Ours may still arrive while the change is being noticed; then they must stop.
-    assert 1 <= len(got) <= 30
+    assert noticed >= 1
+    assert still_ours == 0
+    assert len(got) == noticed + 1
+    # A signal that the other handler got is given up after 20 intervals of CPU time; from
+    # then on the thread is looked at as before.
+    later = [sample for sample in profile.samples if sample.timestamp_ns > since]
+    assert len(later) > max(fewest_looks(profile, spent) - 25, 0)
 
 
 def test_an_interval_timer_of_the_users_own_keeps_ticking() -> None:
@@ -125,10 +142,8 @@ def test_a_thread_that_blocks_our_signal_does_not_stop_the_others() -> None:
     thread.start()
     spent = cpu_ns(spin, rounds)
     thread.join()
-    begin = time.monotonic()
     profile = tachograph.stop()
 
-    assert time.monotonic() - begin < 2
     assert counts_by_thread(profile)["MainThread"] > fewest_looks(profile, spent)
 
 
@@ -195,10 +210,14 @@ def test_faulthandler_works_beside_a_recording() -> None:
 
 def test_keyboard_interrupt_still_ends_a_recorded_program(programs: Programs) -> None:
     result = programs.text(
-        "import os, signal, threading, tachograph\n"
+        "import os, signal, threading, time, tachograph\n"
         "from clockwork import spin\n"
         "tachograph.start(interval_ms=1, output_path='interrupted.tacho')\n"
-        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "def interrupt():\n"
+        "    while time.process_time() < 0.5:\n"
+        "        time.sleep(0.01)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=interrupt).start()\n"
         "while True:\n"
         "    spin(1000)\n",
         check=False,

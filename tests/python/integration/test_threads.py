@@ -32,6 +32,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return foreign_threads.build(tmp_path_factory.mktemp("foreign"))
 
 
+@pytest.mark.measures
 def test_threads_need_no_registration_and_keep_their_names() -> None:
     tachograph.start(interval_ms=1)
     spent = by_thread.run(1.2)
@@ -136,26 +137,29 @@ def test_a_short_lived_thread_of_c_is_seen_within_two_periods(foreign: ctypes.CD
     assert sum(threads.values()) > fewest_looks(profile, 20 * 60e6) - 20 * 2
 
 
+@pytest.mark.measures
 def test_threads_that_fight_for_the_lock_get_what_their_clocks_say() -> None:
     tachograph.start(interval_ms=1)
     spent = lock_fight.run(1.0)
     profile = tachograph.stop()
 
     weights = weight_by_thread(profile)
+    # A thread that ends takes what it used since the last look with it.
+    unseen = 5e6 + 1e6 * missed_looks(profile)
     for name, nanoseconds in spent.items():
-        assert weights.get(name, 0) == pytest.approx(nanoseconds, rel=0.05, abs=5e6), name
+        assert weights.get(name, 0) == pytest.approx(nanoseconds, rel=0.05, abs=unseen), name
 
 
 def test_three_hundred_threads_are_all_recorded() -> None:
     gate = threading.Barrier(301)
     rounds = rounds_per_ms() * 6
 
-    spent: list[int] = []
+    spent: dict[int, int] = {}
 
     def worker() -> None:
         gate.wait()
         spin(rounds)
-        spent.append(time.thread_time_ns())
+        spent[threading.get_native_id()] = time.thread_time_ns()
         gate.wait()
 
     threads = [threading.Thread(target=worker, name=f"many-{i}") for i in range(300)]
@@ -172,9 +176,12 @@ def test_three_hundred_threads_are_all_recorded() -> None:
     # 6 ms of CPU each: a thread without any sample is one chance in several hundred, or
     # one for every five looks in a row that were missed.
     assert len(names) > 290 - missed_looks(profile) / 5
-    main = threading.main_thread().native_id
-    weight = sum(sample.weight_ns for sample in profile.samples if sample.thread_id != main)
-    assert weight > 0.95 * sum(spent)
+    seen = {sample.thread_id for sample in profile.samples} & set(spent)
+    weight = sum(sample.weight_ns for sample in profile.samples if sample.thread_id in seen)
+    # Three hundred threads that wake up at once keep the sampler waiting as well. What a
+    # thread used between its last look and its end is lost, a period for each look missed.
+    lost = 1e6 * missed_looks(profile)
+    assert weight > 0.95 * sum(spent[thread] for thread in seen) - lost
 
 
 def test_threads_that_start_and_die_leave_true_samples() -> None:

@@ -15,6 +15,7 @@ import tachograph
 from answers import (
     counts_by_function,
     marked_line,
+    missed_looks,
     python_stack,
     short,
     tolerance,
@@ -28,17 +29,22 @@ WAYS = ("in_sleep", "in_lock", "in_queue", "in_socket")
 
 def test_blocked_threads_appear_at_their_blocking_line() -> None:
     with blocking.Blocked():
+        before = time.monotonic_ns()
         tachograph.start(interval_ms=5, mode="wall")
-        begin = time.monotonic()
+        begin = time.monotonic_ns()
         time.sleep(1.0)
-        lasted = time.monotonic() - begin
+        end = time.monotonic_ns()
         profile = tachograph.stop()
+        after = time.monotonic_ns()
 
+    # The window opens somewhere in `start()` and closes somewhere in `stop()`.
+    least = 0.95 * (end - begin) - 5e6 * missed_looks(profile)
+    most = 1.05 * (after - before)
     for way in WAYS:
         stacks = [python_stack(s) for s in profile.samples if s.thread_name == way]
         places = Counter((short(stack[-1][0]), stack[-1][2]) for stack in stacks if stack)
         assert places[(way, marked_line(blocking, way))] > 0.95 * len(stacks), (way, places)
-        assert weight_by_thread(profile)[way] == pytest.approx(lasted * 1e9, rel=0.05), way
+        assert least < weight_by_thread(profile)[way] < most, way
 
 
 def test_blocked_threads_are_absent_in_cpu_mode() -> None:
@@ -52,6 +58,7 @@ def test_blocked_threads_are_absent_in_cpu_mode() -> None:
         assert weights.get(way, 0) < 10e6, way
 
 
+@pytest.mark.measures
 def test_a_sleeper_gets_no_cpu_time() -> None:
     tachograph.start(interval_ms=1)
     sleep_mix.run(1.2)
@@ -61,6 +68,7 @@ def test_a_sleeper_gets_no_cpu_time() -> None:
     assert weights["asleep"] < 0.01 * sum(weights.values()) + 2e6
 
 
+@pytest.mark.measures
 def test_a_sleeper_gets_its_share_of_wall_time() -> None:
     tachograph.start(interval_ms=1, mode="wall")
     ledger = sleep_mix.run(1.5)
@@ -69,8 +77,10 @@ def test_a_sleeper_gets_its_share_of_wall_time() -> None:
     truth = shares(ledger.wall_ns)
     seen = shares(weight_by_function(profile, sleep_mix.NAMES))
     count = sum(counts_by_function(profile, sleep_mix.NAMES).values())
+    # Where a look was missed, its time may go to either side.
+    missed = 1e6 * missed_looks(profile) / sum(ledger.wall_ns.values())
     for name, share in truth.items():
-        assert seen[name] == pytest.approx(share, abs=tolerance(share, count)), name
+        assert seen[name] == pytest.approx(share, abs=tolerance(share, count) + missed), name
 
 
 def test_the_body_of_a_module_that_waited_keeps_its_name(tmp_path: Path) -> None:
@@ -88,4 +98,6 @@ def test_the_body_of_a_module_that_waited_keeps_its_name(tmp_path: Path) -> None
         number = re.search(r"made_module_(\d+)\.py$", innermost.filename or "")
         if number and innermost.lineno == many_imports.blank_lines(int(number[1])) + 2:
             seen.add(number[1])
-    assert len(seen) == 40
+    # Gaps between looks are at most one and a half intervals: nine fall into every wait, and
+    # it goes unseen only where the sampler missed all of them.
+    assert len(seen) >= 40 - missed_looks(profile) / 9
