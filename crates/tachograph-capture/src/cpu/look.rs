@@ -246,8 +246,12 @@ impl Looker {
             sight.asked_at = sight.cpu;
             if sight.files.blocks(SAMPLE_SIGNAL) {
                 thread.deaf.store(true, Ordering::Release);
-                return Outcome::Alive;
+            } else {
+                // It went to a handler that was in the place of ours and is lost. Finding out
+                // took so long that the thread may wait by now: the next tick asks it anew.
+                slot.pending.store(false, Ordering::Release);
             }
+            return Outcome::Alive;
         }
         let now = clock::monotonic();
         if now.saturating_sub(seen) > LONGEST_DOUBT_NS {
