@@ -23,6 +23,10 @@ pub fn memory_facts() -> Option<MemoryFacts> {
     let text = fs::read_to_string("/proc/self/smaps").ok()?;
     let mut facts = facts_of(&text);
     if let Some(malloc) = malloc_facts() {
+        // Another allocator, such as mimalloc in Python, may begin at round addresses too.
+        let others = facts.heap_bytes.saturating_sub(malloc.heap_bytes);
+        facts.heap_bytes -= others;
+        facts.other_bytes += others;
         facts.malloc_used_bytes = malloc.used_bytes;
         facts.malloc_mapped_bytes = malloc.mapped_bytes;
     }

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
+import mmap
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -111,7 +111,7 @@ def test_live_bytes_of_large_sites_are_within_a_tenth() -> None:
 
     # The list itself stands at the same line. Four samples in five are the site's,
     # so of its 600 samples the standard error is 2.2 %.
-    truth = 280_000 * (100 + 33) + sys.getsizeof(kept[0])
+    truth = 280_000 * sys.getsizeof(bytes(100)) + sys.getsizeof(kept[0])
     assert held_by("small", snapshot) == pytest.approx(truth, rel=0.1)
     # 152 samples, nearly alone: 2.6 %.
     assert held_by("middle", snapshot) == pytest.approx(2_000 * 5_001, rel=0.1)
@@ -161,7 +161,9 @@ def test_buffers_of_numpy_are_seen() -> None:
 
 def test_memory_that_was_never_touched_is_live_but_not_resident() -> None:
     memprof.start(RATE_KB)
-    kept = bytes(200_000_000)  # zeros that the kernel has not brought yet
+    # Zeros that the kernel has not brought yet. An object of that size would be served
+    # from what other tests have touched on a build without the lock.
+    kept = mmap.mmap(-1, 200_000_000)
     snapshot = memprof.get_snapshot()
 
     assert snapshot.estimated_heap_bytes >= 200_000_000
@@ -342,19 +344,3 @@ def test_a_profiler_of_memory_takes_no_spans() -> None:
     # It follows frees for as long as the program runs; spans must not pile up in it.
     assert (during.elapsed_ns, after.elapsed_ns) == (0, 0)
     assert [row.name for row in recording.spans()] == ["seen"]
-
-
-@pytest.mark.skipif(sys.version_info < (3, 13), reason="older ones have no mimalloc")
-def test_an_allocator_that_hides_objects_is_named_in_the_recording() -> None:
-    script = (
-        "import tachograph\n"
-        "with tachograph.record() as recording: kept = [object() for _ in range(100_000)]\n"
-        "print(*(note.text for note in recording.notes))\n"
-    )
-    environment = {**os.environ, "PYTHONMALLOC": "mimalloc"}
-    told = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
-
-    assert "small Python objects are not sampled" in told.stdout
-    assert "mimalloc" in told.stdout

@@ -7,6 +7,8 @@ use super::dynamic;
 /// What the C allocator says about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MallocFacts {
+    /// Bytes of its own heaps, resident or not.
+    pub(crate) heap_bytes: u64,
     /// Bytes in use inside of its own heaps, headers included.
     pub(crate) used_bytes: u64,
     /// Bytes it has mapped for large blocks.
@@ -37,7 +39,11 @@ pub(crate) fn malloc_facts() -> Option<MallocFacts> {
     // this struct; a function pointer has the size of an address.
     let ask = unsafe { std::mem::transmute::<usize, extern "C" fn() -> MallInfo>(address) };
     let found = ask();
-    Some(MallocFacts { used_bytes: found.uordblks as u64, mapped_bytes: found.hblkhd as u64 })
+    Some(MallocFacts {
+        heap_bytes: found.arena as u64,
+        used_bytes: found.uordblks as u64,
+        mapped_bytes: found.hblkhd as u64,
+    })
 }
 
 /// How many bytes of `size` at `address` are resident, by whole pages; `None`

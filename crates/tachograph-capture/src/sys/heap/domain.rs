@@ -28,6 +28,7 @@ pub(super) struct Arenas {
 pub(super) type Malloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
 pub(super) type Calloc = extern "C" fn(*mut c_void, usize, usize) -> *mut c_void;
 pub(super) type Realloc = extern "C" fn(*mut c_void, *mut c_void, usize) -> *mut c_void;
+pub(super) type Free = extern "C" fn(*mut c_void, *mut c_void);
 pub(super) type FreeArena = extern "C" fn(*mut c_void, *mut c_void, usize);
 pub(super) type Access = extern "C" fn(c_int, *mut Functions);
 pub(super) type AccessArenas = extern "C" fn(*mut Arenas);
@@ -37,6 +38,7 @@ pub(super) struct Domain {
     pub(super) malloc: AtomicUsize,
     pub(super) calloc: AtomicUsize,
     pub(super) realloc: AtomicUsize,
+    pub(super) free: AtomicUsize,
     /// The largest object that the interpreter serves itself.
     pub(super) most: AtomicUsize,
     pub(super) allocator: Allocator,
@@ -44,9 +46,8 @@ pub(super) struct Domain {
 
 impl Domain {
     pub(super) const fn new(allocator: Allocator) -> Self {
-        let (malloc, calloc, realloc) =
-            (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { malloc, calloc, realloc, most: AtomicUsize::new(0), allocator }
+        let [malloc, calloc, realloc, free, most] = [const { AtomicUsize::new(0) }; 5];
+        Self { malloc, calloc, realloc, free, most, allocator }
     }
 
     #[inline(always)]
@@ -78,6 +79,14 @@ impl Domain {
         function(context, block, size)
     }
 
+    #[inline(always)]
+    pub(super) fn free(&self, context: *mut c_void, block: *mut c_void) {
+        let address = self.free.load(Ordering::Relaxed);
+        // SAFETY: the interpreter had this function in its table, with this signature.
+        let function = unsafe { std::mem::transmute::<usize, Free>(address) };
+        function(context, block);
+    }
+
     /// Whether an object of `size` bytes stays away from `malloc`.
     #[inline(always)]
     pub(super) fn serves(&self, size: usize) -> bool {
@@ -89,5 +98,6 @@ impl Domain {
         self.malloc.store(functions.malloc, Ordering::Release);
         self.calloc.store(functions.calloc, Ordering::Release);
         self.realloc.store(functions.realloc, Ordering::Release);
+        self.free.store(functions.free, Ordering::Release);
     }
 }

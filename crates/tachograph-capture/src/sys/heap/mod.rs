@@ -18,6 +18,7 @@ mod desk;
 mod domain;
 pub mod exported;
 mod hooks;
+mod in_place;
 mod index;
 mod local;
 mod lock;

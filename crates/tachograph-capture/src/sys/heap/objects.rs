@@ -8,7 +8,8 @@
 //! right, and `free` needs no hook.
 //!
 //! That holds for interpreters whose small requests stay away from `malloc` and
-//! whose large ones go there, and a probe makes sure of both.
+//! whose large ones go there, and a probe makes sure of both. Where even large ones
+//! stay away, objects are sampled in place (`in_place.rs`).
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,13 +18,13 @@ use tachograph_profile::Allocator;
 
 use super::apart::Apart;
 use super::carried::Carried;
-use super::control;
-use super::domain::{Access, AccessArenas, Arenas, Domain, FreeArena, Functions, Malloc};
+use super::domain::{Access, AccessArenas, Arenas, Domain, Free, FreeArena, Functions, Malloc};
 use super::local::{Local, Verdict, local};
+use super::{control, in_place};
 use crate::sys::dynamic::symbol;
 
 /// The largest object that the interpreter serves itself.
-const SMALL: usize = 512;
+pub(super) const SMALL: usize = 512;
 /// The smallest request that it passes on.
 const CARRIER: usize = SMALL + 1;
 /// How often a probe is repeated: a request may make the interpreter enlarge a
@@ -34,8 +35,8 @@ const RAW: c_int = 0;
 const MEM: c_int = 1;
 const OBJECT: c_int = 2;
 
-static OBJECTS: Apart<Domain> = Apart(Domain::new(Allocator::PyObject));
-static MEMORY: Apart<Domain> = Apart(Domain::new(Allocator::PyMem));
+pub(super) static OBJECTS: Apart<Domain> = Apart(Domain::new(Allocator::PyObject));
+pub(super) static MEMORY: Apart<Domain> = Apart(Domain::new(Allocator::PyMem));
 static ARENA_ALLOC: AtomicUsize = AtomicUsize::new(0);
 static ARENA_FREE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -48,6 +49,14 @@ static ASTRAY: AtomicU64 = AtomicU64::new(0);
 /// Whether objects are to be sampled one by one from now on.
 pub(crate) fn want(wanted: bool) {
     WANTED.store(wanted, Ordering::Release);
+}
+
+/// Whether they are.
+///
+/// Context: allocator hook.
+#[inline(always)]
+pub(super) fn is_wanted() -> bool {
+    WANTED.load(Ordering::Relaxed)
 }
 
 /// Bytes of arenas that were mapped since the hooks are in place and are still there.
@@ -117,7 +126,14 @@ pub(crate) fn install() -> Result<(), &'static str> {
         return Ok(());
     }
     if !reaches(&objects, SMALL + 88, Target::Malloc) {
-        return Err("this interpreter's objects never come to malloc, as with mimalloc");
+        OBJECTS.remember(&objects, usize::MAX);
+        MEMORY.remember(&memory, usize::MAX);
+        let mut ours = in_place::object_functions(&objects);
+        set(OBJECT, &raw mut ours);
+        let mut ours = in_place::memory_functions(&memory);
+        set(MEM, &raw mut ours);
+        INSTALLED.store(true, Ordering::Release);
+        return Ok(());
     }
     // Debugging adds to each object, so the largest of the small ones go to `malloc`.
     let sizes = [SMALL, SMALL - 24, SMALL - 32, SMALL - 40];
@@ -161,9 +177,7 @@ fn reaches(functions: &Functions, size: usize, target: Target) -> bool {
     // SAFETY: the interpreter had these functions in its table, with these signatures.
     let malloc = unsafe { std::mem::transmute::<usize, Malloc>(functions.malloc) };
     // SAFETY: as above.
-    let free = unsafe {
-        std::mem::transmute::<usize, extern "C" fn(*mut c_void, *mut c_void)>(functions.free)
-    };
+    let free = unsafe { std::mem::transmute::<usize, Free>(functions.free) };
     (0..PROBES).all(|_| {
         let word = match target {
             Target::Objects => Carried::PROBE_OBJECTS,
@@ -205,11 +219,8 @@ extern "C" fn arena_alloc(context: *mut c_void, size: usize) -> *mut c_void {
     let address = ARENA_ALLOC.load(Ordering::Acquire);
     // SAFETY: the interpreter had this function in its table, with this signature.
     let alloc = unsafe { std::mem::transmute::<usize, Malloc>(address) };
-    let arena = if WANTED.load(Ordering::Relaxed) {
-        local().quiet(|| alloc(context, size))
-    } else {
-        alloc(context, size)
-    };
+    let arena =
+        if is_wanted() { local().quiet(|| alloc(context, size)) } else { alloc(context, size) };
     if !arena.is_null() {
         ARENA_BYTES.fetch_add(size as u64, Ordering::Relaxed);
     }
@@ -228,6 +239,24 @@ extern "C" fn arena_free(context: *mut c_void, arena: *mut c_void, size: usize) 
     free(context, arena, size);
 }
 
+/// The weight of an object for which the count ran out, if it is to be sampled.
+///
+/// Context: allocator hook.
+pub(super) fn due(local: &Local, size: usize) -> Option<u64> {
+    if local.want.get() != 0 {
+        if local.want.get() == Carried::PROBE_OBJECTS {
+            local.take_carried();
+        } else {
+            local.ask_again();
+        }
+        return None;
+    }
+    match local.decide(size) {
+        Verdict::Take(weight) => Some(weight),
+        Verdict::Pass => None,
+    }
+}
+
 /// Decides about an object for which the count ran out; true when it is to be carried.
 ///
 /// Context: allocator hook.
@@ -235,21 +264,9 @@ extern "C" fn arena_free(context: *mut c_void, arena: *mut c_void, size: usize) 
 #[inline(never)]
 #[unsafe(link_section = "tacho_heap")]
 fn is_carried(local: &Local, domain: &Domain, size: usize) -> bool {
-    if local.want.get() != 0 {
-        if local.want.get() == Carried::PROBE_OBJECTS {
-            local.take_carried();
-        } else {
-            local.ask_again();
-        }
-        return false;
-    }
-    match local.decide(size) {
-        Verdict::Take(weight) if WANTED.load(Ordering::Relaxed) => {
-            local.carry(Carried { size, allocator: domain.allocator, weight }.pack());
-            true
-        }
-        _ => false,
-    }
+    let Some(weight) = due(local, size).filter(|_| is_wanted()) else { return false };
+    local.carry(Carried { size, allocator: domain.allocator, weight }.pack());
+    true
 }
 
 /// An object was asked for as a carrier. If it went elsewhere, nothing is kept of it.

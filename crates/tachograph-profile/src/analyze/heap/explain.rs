@@ -43,7 +43,7 @@ pub struct SiteMemory {
     pub resident_bytes: u64,
     /// What the allocators lost to headers and rounding for them.
     pub slack_bytes: u64,
-    /// Live small objects that lie in Python's arenas; part of the resident ones.
+    /// Live objects that lie in Python's arenas; part of the resident ones.
     pub python_bytes: u64,
     /// Memory that the recorder itself holds.
     pub profiler_bytes: u64,
@@ -69,10 +69,9 @@ impl SiteMemory {
     }
 }
 
+/// An object that the interpreter passes on to `malloc` is called a block of that.
 fn is_in_arena(block: &Allocation) -> bool {
-    const LARGEST_IN_ARENA: u64 = 512;
-    let python = matches!(block.allocator, Allocator::PyMem | Allocator::PyObject);
-    python && block.size_bytes <= LARGEST_IN_ARENA
+    matches!(block.allocator, Allocator::PyMem | Allocator::PyObject)
 }
 
 /// What one block like this costs its allocator beyond its size.
