@@ -5,6 +5,7 @@
 mod heap_ground;
 
 use heap_ground::{Loaded, Scratch, alone, build, call, live, near, open, profile};
+use tachograph_capture::Client;
 use tachograph_profile::{Allocation, Allocator};
 
 #[test]
@@ -49,6 +50,21 @@ fn every_way_to_allocate_is_seen_and_so_is_every_free() {
     assert_eq!(profile.loss.dropped_allocations, 0);
 }
 
+/// Waits until blocks of the library are seen.
+fn wait_until_hooked(client: &Client, library: &Loaded) {
+    let begin = std::time::Instant::now();
+    loop {
+        call(library, c"by_malloc", 400);
+        let is_seen = live(&client.heap_picture().unwrap(), "by_malloc") > 0;
+        call(library, c"free_all", 0);
+        if is_seen {
+            return;
+        }
+        assert!(begin.elapsed().as_secs() < 60, "the library is never found");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_library_is_hooked_however_it_was_linked() {
     let _alone = alone();
@@ -64,7 +80,7 @@ fn a_library_is_hooked_however_it_was_linked() {
     for (name, flags) in ways {
         // Loaded after the start: found by the collector within its next look.
         let library = Loaded::new(&build(&scratch.0, name, flags));
-        std::thread::sleep(std::time::Duration::from_millis(60));
+        wait_until_hooked(&client, &library);
 
         let held = call(&library, c"by_malloc", 4_000);
         let table = call(&library, c"by_table", 4_000);

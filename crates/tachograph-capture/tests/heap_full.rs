@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "other tests of the heap need the rest")]
 mod heap_ground;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heap_ground::{Loaded, Scratch, alone, build, call, live, near, open, open_with, profile};
 use tachograph_capture::{Client, HeapOptions};
@@ -41,18 +41,27 @@ fn a_table_that_fills_up_lowers_the_rate_and_sums_stay_right() {
 
     call(&library, c"free_all", 0);
     assert_eq!(live(&client.heap_picture().unwrap(), "by_malloc"), 0);
-    // With room again the rate is the one asked for, once this thread's long gap is over.
-    std::thread::sleep(Duration::from_millis(60));
-    call(&library, c"by_valloc", 4_000);
-    call(&library, c"free_all", 0);
-    std::thread::sleep(Duration::from_millis(60));
-    let before = client.heap_picture().unwrap().stats.total_samples;
-    call(&library, c"by_malloc", 800);
-    let again = client.heap_picture().unwrap().stats.total_samples - before;
+    // With room again the rate is the one asked for, once the collector has seen the room and
+    // this thread's long gap is over: one block that is larger ends it. Each picture lets the
+    // collector hear of what was freed.
+    let sampled = || {
+        call(&library, c"large_block", 16 << 20);
+        call(&library, c"free_all", 0);
+        let before = client.heap_picture().unwrap().stats.total_samples;
+        call(&library, c"by_malloc", 800);
+        let after = client.heap_picture().unwrap().stats.total_samples;
+        call(&library, c"free_all", 0);
+        assert_eq!(live(&client.heap_picture().unwrap(), "by_malloc"), 0);
+        after - before
+    };
+    let begin = Instant::now();
+    while sampled() < 100 && begin.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let again = sampled();
     // A block of 1000 bytes is taken with a chance of 0.863 at this rate: 690 of 800, and
     // five times 9.7. At the lower rate it would have been one or two.
     assert!((641..=739).contains(&again), "{again} samples of 800 KB at 1 KB");
-    call(&library, c"free_all", 0);
 
     let profile = profile(&client.finish(&[]));
     let report = profile.meta.settings.heap.as_ref().unwrap().report;

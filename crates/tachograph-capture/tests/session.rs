@@ -27,10 +27,18 @@ fn profile(finished: &Finished) -> Profile {
     file::read(&finished.bytes, "test").unwrap()
 }
 
+/// CPU time of this thread: on a busy machine elapsed time says little.
+fn cpu_time() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` lives until the call returns.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
 #[inline(never)]
 fn spin(time: Duration) {
-    let end = Instant::now() + time;
-    while Instant::now() < end {
+    let end = cpu_time() + time;
+    while cpu_time() < end {
         black_box((0..1000_u64).sum::<u64>());
     }
 }
@@ -51,6 +59,15 @@ fn threads_left() -> usize {
     names.filter(|name| name.starts_with("tacho-")).count()
 }
 
+/// Waits until no thread of ours is there; one that was joined stays listed for an instant.
+fn wait_until_no_thread_is_left() {
+    let begin = Instant::now();
+    while threads_left() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{} threads left", threads_left());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn weights_add_up_to_the_cpu_clock_and_no_thread_stays_behind() {
     let _alone = alone();
@@ -60,25 +77,33 @@ fn weights_add_up_to_the_cpu_clock_and_no_thread_stays_behind() {
 
     let cpu = profile.meta.settings.cpu.as_ref().unwrap();
     let weights: u64 = profile.samples.iter().map(|sample| sample.cpu_ns).sum();
-    assert!(profile.samples.len() > 50, "{} samples", profile.samples.len());
+    let looks = profile.samples.len() as u64 + profile.loss.late_ticks;
+    assert!(looks > 50, "{looks} samples");
     assert!(weights <= cpu.report.watched_cpu_ns);
     assert!(weights as f64 > 0.9 * cpu.report.watched_cpu_ns as f64);
-    assert_eq!(threads_left(), 0);
+    wait_until_no_thread_is_left();
 }
 
 #[test]
 fn a_door_inside_another_shows_only_its_own_window() {
     let _alone = alone();
+    let lasted = |begin: Instant| begin.elapsed().as_nanos() as u64;
     let outer = open(options(10));
+    let begin = Instant::now();
     spin(Duration::from_millis(150));
+    let before = lasted(begin);
+    let begin = Instant::now();
     let inner = open(options(1));
     spin(Duration::from_millis(150));
     let inner = profile(&inner.finish(&[]));
+    let most = lasted(begin);
+    let begin = Instant::now();
     spin(Duration::from_millis(50));
+    let after = lasted(begin);
     let outer = profile(&outer.finish(&[]));
 
-    assert!(inner.meta.duration_ns < 300_000_000, "{}", inner.meta.duration_ns);
-    assert!(outer.meta.duration_ns > inner.meta.duration_ns + 150_000_000);
+    assert!(inner.meta.duration_ns <= most, "{} of {most}", inner.meta.duration_ns);
+    assert!(outer.meta.duration_ns >= inner.meta.duration_ns + before + after);
     let cpu = |profile: &Profile| profile.samples.iter().map(|sample| sample.cpu_ns).sum::<u64>();
     assert!(cpu(&inner) < cpu(&outer));
     assert!(inner.samples.iter().all(|sample| sample.time.0 <= inner.meta.duration_ns));
@@ -91,8 +116,6 @@ fn native_frames_name_the_function_that_ran() {
     wish.cpu.as_mut().unwrap().native = true;
     leave_signal_stack();
     let client = open(wish);
-    // The list of loaded objects is read in the background; without optimisation
-    // that takes most of a second.
     spin(Duration::from_millis(2000));
     let profile = profile(&client.finish(&[]));
 
@@ -100,12 +123,15 @@ fn native_frames_name_the_function_that_ran() {
         let frames = profile.frames_of(sample.stack);
         frames.map(|frame| profile.text(frame.function).to_owned()).collect::<Vec<_>>()
     };
-    let spinning = profile
-        .samples
-        .iter()
-        .filter(|sample| names(sample).iter().any(|name| name.contains("spin")));
+    let spins = |sample: &&tachograph_profile::Sample| {
+        names(sample).iter().any(|name| name.contains("spin"))
+    };
+    // The list of loaded objects is read in the background; without optimisation
+    // that takes most of a second, and until then nothing has a name.
+    let listed = profile.samples.iter().position(|sample| spins(&sample));
+    let named = &profile.samples[listed.expect("spin is never named")..];
     assert!(
-        spinning.count() * 2 > profile.samples.len(),
+        named.iter().filter(spins).count() * 2 > named.len(),
         "{:?}",
         profile.samples.last().map(names)
     );
@@ -116,23 +142,31 @@ fn a_sleeping_thread_has_wall_time_and_no_cpu_time() {
     let _alone = alone();
     let mut wish = options(5);
     wish.cpu.as_mut().unwrap().mode = Mode::Wall;
-    let sleeper = std::thread::Builder::new().name("sleeper".to_owned());
     let client = open(wish);
-    let sleeper = sleeper.spawn(|| std::thread::sleep(Duration::from_millis(300))).unwrap();
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let sleeper = std::thread::spawn(move || {
+        let own = std::fs::read_link("/proc/thread-self").unwrap();
+        let id = own.file_name().unwrap().to_str().unwrap().parse::<u64>().unwrap();
+        let begin = Instant::now();
+        let _ = wait.recv();
+        (id, begin.elapsed().as_nanos() as u64)
+    });
     spin(Duration::from_millis(250));
-    let _ = sleeper.join();
+    drop(done);
+    let (id, slept) = sleeper.join().unwrap();
     let profile = profile(&client.finish(&[]));
 
-    let main = profile.tables.tracks.iter().position(|track| {
-        track.kind == TrackKind::Thread && track.os_id == u64::from(std::process::id())
-    });
-    let of = |own: bool| {
-        let samples =
-            profile.samples.iter().filter(|sample| (Some(sample.track.index()) == main) == own);
-        samples.fold((0, 0), |(wall, cpu), sample| (wall + sample.wall_ns, cpu + sample.cpu_ns))
+    let is_sleeper = |sample: &&tachograph_profile::Sample| {
+        let track = profile.tables.tracks[sample.track.index()];
+        track.kind == TrackKind::Thread && track.os_id == id
     };
-    let (wall, _) = of(false);
-    assert!(wall >= 200_000_000, "{wall} ns of other threads");
+    let samples = profile.samples.iter().filter(is_sleeper);
+    let (wall, cpu) =
+        samples.fold((0, 0), |(wall, cpu), sample| (wall + sample.wall_ns, cpu + sample.cpu_ns));
+    // It is found at a tick, and ends after one.
+    let missed = 5_000_000 * (profile.loss.late_ticks + 4);
+    assert!(wall + missed >= slept, "{wall} of {slept} ns");
+    assert!(cpu < 5_000_000, "{cpu} ns on a processor");
 }
 
 #[test]
@@ -145,7 +179,7 @@ fn a_trigger_that_cannot_serve_is_refused_with_a_reason() {
     let error = Client::open(wish, Host::default()).unwrap_err();
 
     assert!(matches!(error, Error::TriggerForCpuOnly { trigger: "cpu-timer" }), "{error}");
-    assert_eq!(threads_left(), 0);
+    wait_until_no_thread_is_left();
 }
 
 #[test]
@@ -178,7 +212,8 @@ fn memory_that_is_full_drops_samples_and_counts_them() {
     let profile = profile(&client.finish(&[]));
 
     assert!(profile.samples.is_empty());
-    assert!(profile.loss.dropped_samples > 20, "{:?}", profile.loss);
+    let looks = profile.loss.dropped_samples + profile.loss.late_ticks;
+    assert!(profile.loss.dropped_samples > 0 && looks > 20, "{:?}", profile.loss);
 }
 
 #[test]
@@ -205,7 +240,7 @@ fn a_hundred_sessions_behave_like_the_first() {
         counts.push(profile(&client.finish(&[])).samples.len());
     }
 
-    assert_eq!(threads_left(), 0);
+    wait_until_no_thread_is_left();
     let total: usize = counts.iter().sum();
     assert!(counts.iter().skip(50).sum::<usize>() * 4 > total, "{counts:?}");
 }

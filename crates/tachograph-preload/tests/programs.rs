@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tachograph_profile::{Profile, file};
 
@@ -34,8 +35,7 @@ int main(int count, char **words)
     in_main();
     given_back();
     if (count > 1 && strcmp(words[1], "killed") == 0) {
-        sleep(2);
-        kill(getpid(), 9);
+        sleep(100);
     }
     puts("done");
     return 7;
@@ -61,7 +61,8 @@ fn library() -> PathBuf {
     BUILT.get_or_init(build).clone()
 }
 
-fn run(folder: &Path, words: &[&str]) -> (std::process::Output, Profile) {
+/// The program, built in `folder` and ready to be run, and the recording it will write.
+fn program(folder: &Path) -> (Command, PathBuf) {
     std::fs::create_dir_all(folder).unwrap();
     let (source, program) = (folder.join("program.c"), folder.join("program"));
     std::fs::write(&source, SOURCE).unwrap();
@@ -72,14 +73,12 @@ fn run(folder: &Path, words: &[&str]) -> (std::process::Output, Profile) {
         .unwrap();
     assert!(built.success());
     let output = folder.join("run.tacho");
-    let outcome = Command::new(&program)
-        .args(words)
+    let mut command = Command::new(&program);
+    command
         .env("LD_PRELOAD", library())
         .env("TACHOGRAPH_OUTPUT", &output)
-        .env("TACHOGRAPH_HEAP_RATE", "4096")
-        .output()
-        .unwrap();
-    (outcome, file::open(&output).unwrap())
+        .env("TACHOGRAPH_HEAP_RATE", "4096");
+    (command, output)
 }
 
 fn live(profile: &Profile, function: &str) -> u64 {
@@ -101,8 +100,10 @@ fn near(found: u64, truth: u64) {
 fn blocks_are_seen_from_before_main_to_the_end_and_the_program_is_as_ever() {
     let folder = std::env::temp_dir().join(format!("tachograph-preload-{}", std::process::id()));
 
-    let (outcome, profile) = run(&folder, &[]);
+    let (mut program, output) = program(&folder);
+    let outcome = program.output().unwrap();
 
+    let profile = file::open(&output).unwrap();
     assert_eq!(outcome.status.code(), Some(7));
     assert_eq!(outcome.stdout, b"done\n");
     assert!(outcome.stderr.is_empty(), "{}", String::from_utf8_lossy(&outcome.stderr));
@@ -117,9 +118,20 @@ fn blocks_are_seen_from_before_main_to_the_end_and_the_program_is_as_ever() {
 fn a_killed_program_leaves_its_heap() {
     let folder = std::env::temp_dir().join(format!("tachograph-killed-{}", std::process::id()));
 
-    let (outcome, profile) = run(&folder, &["killed"]);
+    let (mut program, output) = program(&folder);
+    let mut running = program.arg("killed").spawn().unwrap();
+    // It writes once a second; where nothing came for long, nothing is there to be found.
+    let begin = Instant::now();
+    let is_written =
+        || file::open(&output).is_ok_and(|profile| live(&profile, "in_main") > 1_840_000);
+    while !is_written() && begin.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    running.kill().unwrap();
+    let status = running.wait().unwrap();
 
-    assert!(!outcome.status.success());
+    let profile = file::open(&output).unwrap();
+    assert!(!status.success());
     near(live(&profile, "in_main"), 2_000_000);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -173,7 +173,7 @@ impl Drop for Own {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::super::{Count, Watch, watch};
     use super::*;
@@ -185,69 +185,77 @@ mod tests {
         (key, watch(key, 10, 14, Vec::new()))
     }
 
-    fn pass(ms: u64) {
+    /// Lets so many milliseconds pass, and says how many nanoseconds it really took.
+    fn pass(ms: u64) -> i64 {
+        let begin = Instant::now();
         std::thread::sleep(Duration::from_millis(ms));
+        begin.elapsed().as_nanos() as i64
     }
 
     fn hits(watch: &Watch) -> Vec<u64> {
         watch.code().counts().iter().map(|count| count.hits).collect()
     }
 
-    /// Whether about so many milliseconds fell on a line: sleeps may be late.
-    fn about(count: &Count, ms: i64) -> bool {
-        (ms * 1_000_000..(ms + 60) * 1_000_000).contains(&count.time_ns)
+    /// Whether a line has the time that `passed` while it ran, and of the `whole` time what
+    /// did not pass elsewhere. Two clocks may differ by half a millisecond.
+    fn has(count: &Count, passed: i64, whole: Instant, elsewhere: i64) -> bool {
+        let most = whole.elapsed().as_nanos() as i64 - elsewhere;
+        (passed - 500_000..=most + 500_000).contains(&count.time_ns)
     }
 
     #[test]
     fn a_line_lasts_until_the_next_one_or_the_end_of_the_call() {
         let (key, watch) = watched();
 
+        let whole = Instant::now();
         assert!(start(key));
         line(key, 10);
-        pass(100);
+        let first = pass(100);
         line(key, 11);
         stop(key);
-        pass(100);
+        let after = pass(100);
 
         let counts = watch.code().counts();
         assert_eq!(hits(&watch), [1, 1, 0, 0, 0]);
-        assert!(about(&counts[0], 100), "{counts:?}");
-        assert!(about(&counts[1], 0), "{counts:?}");
+        assert!(has(&counts[0], first, whole, after), "{counts:?}");
+        assert!(has(&counts[1], 0, whole, first + after), "{counts:?}");
     }
 
     #[test]
     fn time_of_a_recursion_counts_once() {
         let (key, watch) = watched();
 
+        let whole = Instant::now();
         start(key);
         line(key, 10);
         start(key);
         line(key, 11);
-        pass(100);
+        let inner = pass(100);
         stop(key);
-        pass(200);
+        let outer = pass(200);
         stop(key);
 
         let counts = watch.code().counts();
-        assert!(about(&counts[1], 100), "{counts:?}");
-        assert!(about(&counts[0], 200), "{counts:?}");
+        assert!(has(&counts[1], inner, whole, outer), "{counts:?}");
+        assert!(has(&counts[0], outer, whole, inner), "{counts:?}");
     }
 
     #[test]
     fn a_suspended_call_goes_on_in_its_line_without_a_hit() {
         let (key, watch) = watched();
 
+        let whole = Instant::now();
         start(key);
         line(key, 12);
         stop(key);
-        pass(100);
+        let suspended = pass(100);
         resume(key, 12);
-        pass(200);
+        let running = pass(200);
         stop(key);
 
         let counts = watch.code().counts();
         assert_eq!(counts[2].hits, 1);
-        assert!(about(&counts[2], 200), "{counts:?}");
+        assert!(has(&counts[2], running, whole, suspended), "{counts:?}");
     }
 
     #[test]
@@ -255,12 +263,13 @@ mod tests {
         let (key, watch) = watched();
 
         std::thread::spawn(move || line(key, 10)).join().unwrap();
+        let whole = Instant::now();
         line(key, 11);
-        pass(100);
+        let running = pass(100);
 
         let counts = watch.code().counts();
         assert_eq!(hits(&watch), [1, 1, 0, 0, 0]);
-        assert!(about(&counts[1], 100), "{counts:?}");
+        assert!(has(&counts[1], running, whole, 0), "{counts:?}");
     }
 
     #[test]

@@ -281,6 +281,7 @@ mod tests {
 
     #[test]
     fn time_of_every_thread_counts() {
+        let opening = clock::process_cpu();
         let window = Window::open(ALL);
         let before = clock::process_cpu();
         let spin = || {
@@ -293,10 +294,13 @@ mod tests {
         let cpu = clock::process_cpu() - before;
 
         let measured = window.close();
+        let most = clock::process_cpu() - opening;
 
-        assert!(measured.cpu_ns >= cpu && cpu >= 80_000_000);
+        assert!((cpu..=most).contains(&measured.cpu_ns) && cpu >= 80_000_000);
+        // The kernel splits the same time, but is asked a moment apart; tests beside this one
+        // use some meanwhile.
         let both = measured.user_ns + measured.system_ns;
-        assert!(both.abs_diff(measured.cpu_ns) < 2_000_000, "{both} {}", measured.cpu_ns);
+        assert!((cpu - 2_000_000..most + 2_000_000).contains(&both), "{both} {cpu} {most}");
         assert!(measured.cpu_before_ns <= before);
         assert!(measured.virtual_start >= measured.resident_start && measured.resident_start > 0);
     }
@@ -327,12 +331,13 @@ mod tests {
         }
         std::thread::sleep(std::time::Duration::from_millis(15));
 
+        let closing = clock::monotonic();
         let measured = window.close();
 
         let last = lock(&engine().history).machine_read_at().unwrap();
         // Tests that run beside this one may have read a little before.
         let stale = measured.wall_ns() / 20;
-        assert!(last + stale >= measured.end_ns, "{} ns before", measured.end_ns - last);
+        assert!(last + stale >= closing, "{} ns before", closing - last);
     }
 
     #[test]
