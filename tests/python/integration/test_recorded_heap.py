@@ -46,7 +46,9 @@ def test_cpu_heap_and_spans_are_in_one_recording(tmp_path: Path) -> None:
         spans = {row.name: row for row in seen.spans()}
         assert spans["load"].live_bytes == pytest.approx(20_000_000, rel=0.1)
         assert spans["widen"].allocated_bytes >= peak["widen"]
-        assert spans["widen"].peak_bytes == size
+        # Between the end of the span and `del` one more sample can come, of at most one
+        # and a half periods.
+        assert 0 <= size - spans["widen"].peak_bytes <= 1.5 * 64 * 1024
         left = seen.within("load").allocations(at="live")
         assert own(left[0].function) == "load"
         churn = {own(row.function): row for row in seen.allocations(at="freed")}

@@ -5,7 +5,8 @@
 //! see is harmless. Small ones are kept when they are freed and used for the
 //! next samples: the allocator would give the address of a freed block out
 //! again at once, and then every `free` of that size would look like a
-//! sampled one.
+//! sampled one. Of middle-sized ones a few are kept, because an allocator takes
+//! long to cut them to a page, and the pages are new to the program's caches.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +14,41 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::apart::Apart;
 use super::real;
 
-/// Sampled blocks up to this size come from, and go to, the pool.
-pub(super) const POOLED_BYTES: usize = 1024;
+/// Sizes of the blocks that are kept, and how many of each: half a megabyte at most.
+const POOLED: [(usize, usize); 7] = [
+    (1 << 10, 64),
+    (2 << 10, 4),
+    (4 << 10, 4),
+    (8 << 10, 4),
+    (16 << 10, 4),
+    (32 << 10, 4),
+    (64 << 10, 4),
+];
+const PLACES: usize = 64 + 6 * 4;
 /// Where marked blocks are aligned to.
 const PAGE: usize = 4096;
 /// From here on the C library maps blocks, which marks them.
 const LARGE: usize = 128 << 10;
 
-static POOL: Apart<[AtomicUsize; 64]> = Apart([const { AtomicUsize::new(0) }; 64]);
+static POOL: Apart<[AtomicUsize; PLACES]> = Apart([const { AtomicUsize::new(0) }; PLACES]);
+
+/// The places of the pool for each size of blocks, smallest first.
+fn pools() -> impl Iterator<Item = (usize, &'static [AtomicUsize])> {
+    let mut rest: &'static [AtomicUsize] = POOL.as_slice();
+    POOLED.into_iter().map(move |(size, count)| {
+        let (places, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        rest = after;
+        (size, places)
+    })
+}
+
+/// Bytes of blocks that nobody uses and that are kept for the next samples.
+pub(super) fn kept_bytes() -> usize {
+    let kept = |places: &[AtomicUsize]| {
+        places.iter().filter(|place| place.load(Ordering::Relaxed) != 0).count()
+    };
+    pools().map(|(size, places)| size * kept(places)).sum()
+}
 
 /// Whether a block at `pointer` may be a sampled one. True for null.
 ///
@@ -35,8 +63,10 @@ pub(super) fn is_marked(pointer: *mut c_void) -> bool {
 ///
 /// Context: allocator hook.
 pub(super) fn marked(size: usize, align: usize) -> (*mut c_void, bool) {
-    if size <= POOLED_BYTES && align <= PAGE {
-        let kept = POOL.iter().find_map(|place| {
+    if align <= PAGE
+        && let Some((room, places)) = pools().find(|(room, _)| size <= *room)
+    {
+        let kept = places.iter().find_map(|place| {
             let pointer = if place.load(Ordering::Relaxed) == 0 {
                 0
             } else {
@@ -44,7 +74,7 @@ pub(super) fn marked(size: usize, align: usize) -> (*mut c_void, bool) {
             };
             (pointer != 0).then_some(pointer as *mut c_void)
         });
-        let block = kept.unwrap_or_else(|| real::memalign(PAGE, POOLED_BYTES));
+        let block = kept.unwrap_or_else(|| real::memalign(PAGE, room));
         return (block, true);
     }
     if size >= LARGE && align <= 16 {
@@ -95,9 +125,11 @@ pub(super) fn moved(from: *mut c_void, size: usize) -> (*mut c_void, bool) {
 ///
 /// Context: allocator hook.
 pub(super) fn release(block: *mut c_void, is_pooled: bool) {
-    // Through a `free` that we did not see, the address may have become a smaller block.
-    if is_pooled && real::usable_size(block) >= POOLED_BYTES {
-        let kept = POOL.iter().any(|place| {
+    if is_pooled {
+        // Through a `free` that we did not see, the address may have become a smaller block.
+        let usable = real::usable_size(block);
+        let places = pools().take_while(|(room, _)| *room <= usable).last();
+        let kept = places.into_iter().flat_map(|(_, places)| places).any(|place| {
             let new = block as usize;
             place.load(Ordering::Relaxed) == 0
                 && place.compare_exchange(0, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()

@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::apart::Apart;
-use super::{desk, hooks, mappings, store};
+use super::{block, desk, hooks, mappings, store};
 use crate::heap::gaps::Random;
 use crate::sys::linker;
 
@@ -206,6 +206,6 @@ pub(crate) fn counts() -> Counts {
         load,
         collisions,
         longest_period: LONGEST.load(Ordering::Relaxed),
-        bytes: (bytes + desk::bytes()) as u64,
+        bytes: (bytes + desk::bytes() + block::kept_bytes()) as u64,
     }
 }

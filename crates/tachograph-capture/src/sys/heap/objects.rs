@@ -31,7 +31,6 @@ const CARRIER: usize = SMALL + 1;
 /// table of its own.
 const PROBES: usize = 4;
 
-const RAW: c_int = 0;
 const MEM: c_int = 1;
 const OBJECT: c_int = 2;
 
@@ -117,11 +116,11 @@ pub(crate) fn install() -> Result<(), &'static str> {
         get(domain, &raw mut functions);
         functions
     };
-    let (raw, objects, memory) = (table(RAW), table(OBJECT), table(MEM));
+    let (objects, memory) = (table(OBJECT), table(MEM));
     if reaches(&objects, 64, Target::Objects) {
         return Ok(());
     }
-    if objects.malloc == raw.malloc || reaches(&objects, 64, Target::Malloc) {
+    if reaches(&objects, 64, Target::Malloc) {
         // Every object is a block of `malloc`, where it is seen anyway.
         return Ok(());
     }
