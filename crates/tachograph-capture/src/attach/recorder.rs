@@ -134,6 +134,9 @@ impl<W: Write> Recorder<W> {
             }
             if now.saturating_sub(self.flushed_at) >= FLUSH_NS {
                 self.flush(now);
+                // Looks may miss that the program was replaced: its threads go before its
+                // memory does, and a new program that waits is not looked at.
+                self.check_presence()?;
             }
             if now >= until {
                 break;

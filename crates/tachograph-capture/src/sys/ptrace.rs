@@ -77,8 +77,12 @@ pub(crate) enum Refusal {
 
 impl Stopped {
     /// Stops thread `tid`. Takes 20 to 60 µs.
+    ///
+    /// A thread that is just replacing its program forgets that it is to stop, and
+    /// we would wait for ever; so it is to stop for that too.
     pub(crate) fn stop(tid: i32) -> Result<Self, Refusal> {
-        request(libc::PTRACE_SEIZE, tid, 0).map_err(|error| match error.raw_os_error() {
+        let seized = request(libc::PTRACE_SEIZE, tid, libc::PTRACE_O_TRACEEXEC);
+        seized.map_err(|error| match error.raw_os_error() {
             Some(libc::ESRCH) => Refusal::Ended,
             _ => Refusal::Denied,
         })?;
@@ -100,6 +104,8 @@ impl Stopped {
     /// machine with two processors, with `benches/attach`.
     fn wait(&mut self) -> Result<(), Refusal> {
         match wait_for(self.tid) {
+            // Nothing of what it was is left to be read. It is let go.
+            Ok(status) if status >> 16 == libc::PTRACE_EVENT_EXEC => Err(Refusal::Ended),
             Ok(status) if libc::WIFSTOPPED(status) => {
                 let by_us = status >> 16 == EVENT_STOP;
                 self.signal = if by_us { 0 } else { libc::WSTOPSIG(status) };
@@ -210,6 +216,12 @@ mod tests {
         Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap()
     }
 
+    /// Stops it, once it has become the program that it is to be.
+    fn stop(child: &Child) -> Stopped {
+        let pid = child.id().cast_signed();
+        (0..100).find_map(|_| Stopped::stop(pid).ok()).unwrap()
+    }
+
     fn letter(pid: u32) -> char {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
@@ -218,7 +230,7 @@ mod tests {
     #[test]
     fn a_thread_stands_still_while_it_is_held_and_goes_on_after() {
         let mut child = sleeper();
-        let stopped = Stopped::stop(child.id().cast_signed()).unwrap();
+        let stopped = stop(&child);
 
         assert_eq!(letter(child.id()), 't');
         assert!(stopped.registers().is_some_and(|registers| registers.start.sp != 0));
@@ -233,6 +245,7 @@ mod tests {
     fn a_thread_of_ours_that_panics_lets_the_target_go() {
         let mut child = sleeper();
         let pid = child.id().cast_signed();
+        drop(stop(&child));
         let panicked = std::thread::spawn(move || {
             let stopped = std::mem::ManuallyDrop::new(Stopped::stop(pid).unwrap());
             assert!(stopped.ended, "and so this thread ends without letting go");
@@ -244,6 +257,22 @@ mod tests {
         }
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_replaces_itself_again_and_again_can_be_stopped_every_time() {
+        let arguments = ["-c", r#"exec sh -c "$0" "$0""#, r#"exec sh -c "$0" "$0""#];
+        let mut child = Command::new("sh").args(arguments).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let refused: Vec<Refusal> =
+            (0..2_000).filter_map(|_| Stopped::stop(pid).map(drop).err()).collect();
+        let ended = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        assert_eq!(ended, None, "it goes on");
+        assert!(!refused.is_empty(), "it was stopped while it replaced itself");
+        assert!(refused.iter().all(|refusal| *refusal == Refusal::Ended));
     }
 
     #[test]
