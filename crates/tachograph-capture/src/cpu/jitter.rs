@@ -42,6 +42,12 @@ impl Deadlines {
         missed
     }
 
+    /// How many deadlines were missed when the wait for the next one is given up at `now_ns`:
+    /// someone who waits for a processor until the end has not looked in all that time.
+    pub(crate) fn missed_at(&mut self, now_ns: u64) -> u64 {
+        if now_ns < self.next_ns { 0 } else { self.advance(now_ns) }
+    }
+
     /// One gap: uniform in half to one and a half periods.
     pub(crate) fn gap(&mut self) -> u64 {
         jittered(&mut self.random, self.period_ns)
@@ -78,6 +84,18 @@ mod tests {
         }
         // About a thousand deadlines lie in a thousand periods.
         assert!((900..=1_100).contains(&seen), "{seen}");
+    }
+
+    #[test]
+    fn what_passed_before_an_end_counts_as_missed() {
+        let mut deadlines = Deadlines::new(1_000, 0);
+        let next = deadlines.next();
+
+        assert_eq!(deadlines.missed_at(next - 1), 0);
+        assert_eq!(deadlines.missed_at(next), 0, "only just late");
+        let missed = deadlines.missed_at(50_000);
+        assert!((30..=70).contains(&missed), "{missed}");
+        assert_eq!(deadlines.missed_at(50_000), 0, "counted once");
     }
 
     #[test]

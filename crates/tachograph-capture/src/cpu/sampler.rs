@@ -223,6 +223,7 @@ fn run(
     roster.discover(&mut looker, inner_sink(inner), begin);
     loop {
         if !sleep_until(inner, deadlines.next()) {
+            inner.missed.fetch_add(deadlines.missed_at(clock::monotonic()), Ordering::Relaxed);
             break;
         }
         let now = clock::monotonic();
