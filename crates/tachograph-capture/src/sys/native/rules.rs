@@ -65,6 +65,8 @@ pub(crate) struct Rules {
     pub engine: Engine,
     /// The objects, in address order.
     known: Vec<Known>,
+    /// Where each of them begins: a search that stays in a few cache lines.
+    starts: Vec<u64>,
     /// Which list this is: no two that were published have the same number, and none has 0.
     pub generation: u64,
 }
@@ -84,7 +86,8 @@ impl Rules {
                 engine.add_module(module(&new.object));
             }
         }
-        Self { engine, known: objects, generation: 0 }
+        let starts = objects.iter().map(|known| known.object.found.start).collect();
+        Self { engine, known: objects, starts, generation: 0 }
     }
 
     /// The object that holds `pc`, if it is in the list and still the same one.
@@ -98,7 +101,7 @@ impl Rules {
         pc: u64,
         read: &mut impl FnMut(u64) -> Option<u64>,
     ) -> Option<&Known> {
-        let after = self.known.partition_point(|known| known.object.found.start <= pc);
+        let after = self.starts.partition_point(|start| *start <= pc);
         let known = self.known.get(after.checked_sub(1)?)?;
         let object = &known.object;
         let is_there = || find(pc).is_some_and(|found| found.is_same_object(&object.found));
