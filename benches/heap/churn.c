@@ -2,31 +2,41 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { LIVE = 256 };
 
+struct work {
+    uint64_t pairs;
+    int used;
+};
+
 static void *churn(void *argument)
 {
-    uint64_t pairs = *(uint64_t *)argument;
+    const struct work *work = argument;
     void *kept[LIVE] = {0};
     uint32_t state = 1;
-    for (uint64_t i = 0; i < pairs; i++) {
+    for (uint64_t i = 0; i < work->pairs; i++) {
         state = state * 1664525u + 1013904223u;
+        size_t size = 16 + (state >> 22);
         free(kept[i % LIVE]);
-        kept[i % LIVE] = malloc(16 + (state >> 22));
+        kept[i % LIVE] = malloc(size);
+        if (work->used && kept[i % LIVE] != NULL)
+            memset(kept[i % LIVE], (int)i, size);
     }
     for (int i = 0; i < LIVE; i++)
         free(kept[i]);
     return NULL;
 }
 
-/* Allocate and free `pairs` blocks on each of `threads` threads. */
-void churn_in_threads(int threads, uint64_t pairs)
+/* Allocate and free `pairs` blocks on each of `threads` threads; if `used`, fill each once. */
+void churn_in_threads(int threads, uint64_t pairs, int used)
 {
+    struct work work = {pairs, used};
     pthread_t handles[64];
     for (int i = 0; i < threads; i++)
-        if (pthread_create(&handles[i], NULL, churn, &pairs) != 0)
+        if (pthread_create(&handles[i], NULL, churn, &work) != 0)
             abort();
     for (int i = 0; i < threads; i++)
         pthread_join(handles[i], NULL);

@@ -26,7 +26,7 @@ def library() -> ctypes.CDLL:
         subprocess.run([compiler, *options, "-o", fresh, SOURCE], check=True)
         fresh.rename(path)
     found = ctypes.CDLL(str(path))
-    found.churn_in_threads.argtypes = [ctypes.c_int, ctypes.c_uint64]
+    found.churn_in_threads.argtypes = [ctypes.c_int, ctypes.c_uint64, ctypes.c_int]
     found.pair_ns.argtypes = [ctypes.c_uint64]
     found.pair_ns.restype = ctypes.c_double
     return found

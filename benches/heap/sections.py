@@ -46,7 +46,7 @@ def cost(rounds: int, only: list[str] | None = None, *, with_peers: bool = True)
         lines.append([workload, *cells])
         print(f"   {workload}: " + ", ".join(f"{t} {figures[t]}" for t in figures), flush=True)
         noise = figures["alone again"].error if "alone again" in figures else 0.0
-        limits = THREAD_LIMITS if workload == "threads" else LIMITS
+        limits = THREAD_LIMITS if workload in ("threads", "filled") else LIMITS
         for tool, limit in limits.items():
             if tool not in figures:
                 rows.append(Row(f"{workload}, {tool}", "failed", f"<= {limit:g}", "MISS"))

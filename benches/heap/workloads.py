@@ -43,7 +43,14 @@ def threads(units: int) -> None:
     """Allocate and free on eight threads of C at once."""
     from native import library
 
-    library().churn_in_threads(8, units * 20_000)
+    library().churn_in_threads(8, units * 20_000, False)
+
+
+def filled(units: int) -> None:
+    """The same, with each block written to once."""
+    from native import library
+
+    library().churn_in_threads(8, units * 10_000, True)
 
 
 WORKLOADS: dict[str, Callable[[int], None]] = {
@@ -52,4 +59,5 @@ WORKLOADS: dict[str, Callable[[int], None]] = {
     "parse": parse,
     "arrays": arrays,
     "threads": threads,
+    "filled": filled,
 }
