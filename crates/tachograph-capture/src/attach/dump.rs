@@ -113,8 +113,10 @@ pub fn dump(target: &Target, options: DumpOptions) -> Result<Dump, Error> {
     let tasks = {
         // A loop that runs must not change its tasks meanwhile.
         let running = roster.threads.iter().filter(|thread| thread.doing() == Doing::Running);
+        let mut running: Vec<i32> = running.map(|thread| thread.tid).collect();
+        running.sort_unstable_by_key(|tid| *tid == pid);
         let _stopped: Vec<Stopped> =
-            running.filter_map(|thread| Stopped::stop(thread.tid).ok()).collect();
+            running.into_iter().filter_map(|tid| Stopped::stop(pid, tid).ok()).collect();
         reader.memory.begin(None);
         tasks(&reader.memory, target)
     };

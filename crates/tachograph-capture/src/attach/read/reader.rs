@@ -108,10 +108,11 @@ impl Reader {
         match wish.doing {
             Doing::Ended => Err(Blind::Ended),
             Doing::Running => {
-                let stopped = Stopped::stop(thread.tid).map_err(|refusal| match refusal {
-                    Refusal::Ended => Blind::Ended,
-                    Refusal::Denied => Blind::Denied,
-                })?;
+                let stopped =
+                    Stopped::stop(target.pid, thread.tid).map_err(|refusal| match refusal {
+                        Refusal::Ended => Blind::Ended,
+                        Refusal::Denied => Blind::Denied,
+                    })?;
                 let registers = stopped.registers();
                 let in_system_call = registers.is_some_and(|found| found.in_system_call);
                 let start = registers.map(|found| found.start);

@@ -33,6 +33,9 @@ pub(super) type FreeArena = extern "C" fn(*mut c_void, *mut c_void, usize);
 pub(super) type Access = extern "C" fn(c_int, *mut Functions);
 pub(super) type AccessArenas = extern "C" fn(*mut Arenas);
 
+/// Makes the functions that stand around others.
+pub(super) type Wrap = fn(&Functions) -> Functions;
+
 /// The functions of one domain that were there before ours.
 pub(super) struct Domain {
     pub(super) malloc: AtomicUsize,

@@ -10,34 +10,12 @@ use std::ffi::c_void;
 
 use super::domain::{Domain, Functions};
 use super::local::local;
-use super::objects::{MEMORY, OBJECTS, SMALL, due, is_wanted};
+use super::objects::{MEMORY, OBJECTS, RAW_MEMORY, SMALL, due, is_wanted};
 use super::sample::{self, errno, set_errno};
 use super::{control, store};
 
 /// The index tells addresses apart by this many bytes, and smaller blocks may lie closer.
 const LEAST: usize = 16;
-
-/// Our functions in place of those of the interpreter's objects.
-pub(super) fn object_functions(before: &Functions) -> Functions {
-    Functions {
-        malloc: object_malloc as *const () as usize,
-        calloc: object_calloc as *const () as usize,
-        realloc: object_realloc as *const () as usize,
-        free: object_free as *const () as usize,
-        ..*before
-    }
-}
-
-/// The same for its other memory.
-pub(super) fn memory_functions(before: &Functions) -> Functions {
-    Functions {
-        malloc: memory_malloc as *const () as usize,
-        calloc: memory_calloc as *const () as usize,
-        realloc: memory_realloc as *const () as usize,
-        free: memory_free as *const () as usize,
-        ..*before
-    }
-}
 
 /// Whether the count runs out with a block of `size` bytes. Without the wish for objects,
 /// large ones are still seen, as they are where those come to `malloc`.
@@ -152,42 +130,41 @@ fn take_out(block: *mut c_void) -> Option<store::Removed> {
     removed
 }
 
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn object_malloc(context: *mut c_void, size: usize) -> *mut c_void {
-    malloc_in(&OBJECTS, context, size)
+/// Our functions in place of the interpreter's for one of its domains.
+macro_rules! functions_of {
+    ($name:ident, $domain:path) => {
+        pub(super) fn $name(before: &Functions) -> Functions {
+            #[unsafe(link_section = "tacho_heap")]
+            extern "C" fn malloc(context: *mut c_void, size: usize) -> *mut c_void {
+                malloc_in(&$domain, context, size)
+            }
+            #[unsafe(link_section = "tacho_heap")]
+            extern "C" fn calloc(context: *mut c_void, count: usize, size: usize) -> *mut c_void {
+                calloc_in(&$domain, context, count, size)
+            }
+            #[unsafe(link_section = "tacho_heap")]
+            extern "C" fn realloc(
+                context: *mut c_void,
+                block: *mut c_void,
+                size: usize,
+            ) -> *mut c_void {
+                realloc_in(&$domain, context, block, size)
+            }
+            #[unsafe(link_section = "tacho_heap")]
+            extern "C" fn free(context: *mut c_void, block: *mut c_void) {
+                free_in(&$domain, context, block);
+            }
+            Functions {
+                context: before.context,
+                malloc: malloc as *const () as usize,
+                calloc: calloc as *const () as usize,
+                realloc: realloc as *const () as usize,
+                free: free as *const () as usize,
+            }
+        }
+    };
 }
 
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn object_calloc(context: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    calloc_in(&OBJECTS, context, count, size)
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn object_realloc(context: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
-    realloc_in(&OBJECTS, context, block, size)
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn object_free(context: *mut c_void, block: *mut c_void) {
-    free_in(&OBJECTS, context, block);
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn memory_malloc(context: *mut c_void, size: usize) -> *mut c_void {
-    malloc_in(&MEMORY, context, size)
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn memory_calloc(context: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    calloc_in(&MEMORY, context, count, size)
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn memory_realloc(context: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
-    realloc_in(&MEMORY, context, block, size)
-}
-
-#[unsafe(link_section = "tacho_heap")]
-extern "C" fn memory_free(context: *mut c_void, block: *mut c_void) {
-    free_in(&MEMORY, context, block);
-}
+functions_of!(object_functions, OBJECTS);
+functions_of!(memory_functions, MEMORY);
+functions_of!(raw_functions, RAW_MEMORY);

@@ -18,7 +18,9 @@ use tachograph_profile::Allocator;
 
 use super::apart::Apart;
 use super::carried::Carried;
-use super::domain::{Access, AccessArenas, Arenas, Domain, Free, FreeArena, Functions, Malloc};
+use super::domain::{
+    Access, AccessArenas, Arenas, Domain, Free, FreeArena, Functions, Malloc, Wrap,
+};
 use super::local::{Local, Verdict, local};
 use super::{control, in_place};
 use crate::sys::dynamic::symbol;
@@ -31,11 +33,14 @@ const CARRIER: usize = SMALL + 1;
 /// table of its own.
 const PROBES: usize = 4;
 
+const RAW: c_int = 0;
 const MEM: c_int = 1;
 const OBJECT: c_int = 2;
 
 pub(super) static OBJECTS: Apart<Domain> = Apart(Domain::new(Allocator::PyObject));
 pub(super) static MEMORY: Apart<Domain> = Apart(Domain::new(Allocator::PyMem));
+/// Hooked only where it is served in place, as on the free-threaded 3.15.
+pub(super) static RAW_MEMORY: Apart<Domain> = Apart(Domain::new(Allocator::PyMem));
 static ARENA_ALLOC: AtomicUsize = AtomicUsize::new(0);
 static ARENA_FREE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -125,12 +130,21 @@ pub(crate) fn install() -> Result<(), &'static str> {
         return Ok(());
     }
     if !reaches(&objects, SMALL + 88, Target::Malloc) {
-        OBJECTS.remember(&objects, usize::MAX);
-        MEMORY.remember(&memory, usize::MAX);
-        let mut ours = in_place::object_functions(&objects);
-        set(OBJECT, &raw mut ours);
-        let mut ours = in_place::memory_functions(&memory);
-        set(MEM, &raw mut ours);
+        let domains: [(c_int, &Domain, Wrap); 3] = [
+            (OBJECT, &OBJECTS, in_place::object_functions),
+            (MEM, &MEMORY, in_place::memory_functions),
+            (RAW, &RAW_MEMORY, in_place::raw_functions),
+        ];
+        for (domain, kept, ours) in domains {
+            let before = table(domain);
+            // Around ourselves we would call ourselves for ever.
+            let is_seen = reaches(&before, 64, Target::Objects);
+            if !is_seen && !reaches(&before, SMALL + 88, Target::Malloc) {
+                kept.remember(&before, usize::MAX);
+                let mut ours = ours(&before);
+                set(domain, &raw mut ours);
+            }
+        }
         INSTALLED.store(true, Ordering::Release);
         return Ok(());
     }
