@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::apart::Apart;
 use super::real;
 
-/// Sizes of the blocks that are kept, and how many of each: half a megabyte at most.
+/// Sizes of the blocks that are kept, and how many of each: 568 KB at most.
 const POOLED: [(usize, usize); 7] = [
     (1 << 10, 64),
     (2 << 10, 4),
