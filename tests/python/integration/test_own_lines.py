@@ -6,9 +6,13 @@ import json
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from tachograph._doors.lines import own_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="needs sys.monitoring")
 
@@ -65,6 +69,31 @@ def test_other_threads_are_counted() -> None:
     table = watch.stop()
 
     assert {row.hits for row in table.rows if row.function == "load"} == {1}
+
+
+def test_functions_that_start_on_many_threads_at_once_are_all_counted() -> None:
+    names = [[f"f_{thread}_{i}" for i in range(100)] for thread in range(8)]
+    program = "".join(f"def {name}(): return 1\n" for group in names for name in group)
+    functions: dict[str, Callable[[], int]] = {}
+    exec(compile(program, __file__, "exec"), functions)
+    together = threading.Barrier(len(names))
+
+    def call(group: list[str]) -> None:
+        together.wait()
+        for name in group:
+            functions[name]()
+
+    watch = own_lines()
+    watch.start()
+    threads = [threading.Thread(target=call, args=(group,)) for group in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    table = watch.stop()
+
+    hits = {row.function: row.hits for row in table.rows if row.function.startswith("f_")}
+    assert hits == {name: 1 for group in names for name in group}
 
 
 @needs_monitoring

@@ -50,8 +50,7 @@ impl OwnCode {
 /// A function starts that is not watched: watches it if it is own code.
 /// Returns what the interpreter is to be told.
 pub(crate) fn met<'py>(code: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    // Whoever holds the state may be this very thread; the next start will do.
-    let mut state = state::try_lock()?;
+    let mut state = state::lock(code.py())?;
     let own = state.own.as_mut()?;
     match own.is_own(code) {
         Ok(true) => {
@@ -67,7 +66,7 @@ pub(crate) fn met<'py>(code: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 /// A function starts that is not watched, on an interpreter that can only be
 /// traced. Returns whether it is own code, which is watched from now on.
 pub(crate) fn met_in_trace(code: &Bound<'_, PyAny>) -> bool {
-    let Some(mut state) = state::try_lock() else { return false };
+    let Some(mut state) = state::lock(code.py()) else { return false };
     let Some(own) = state.own.as_mut() else { return false };
     own.is_own(code).unwrap_or(false) && own.add(code).is_ok()
 }
@@ -110,7 +109,7 @@ impl OwnLineWatch {
                 return Ok(());
             }
             inner.lines = Vec::new();
-            let mut state = state::lock(py);
+            let mut state = state::lock_for_call(py)?;
             open(py, &mut state, roots)?;
             let Some(own) = state.own.as_mut() else { return Ok(()) };
             for code in &running {
@@ -130,7 +129,7 @@ impl OwnLineWatch {
         guarded(|| {
             let mut inner = self.lock(py);
             if std::mem::take(&mut inner.is_open) {
-                let mut state = state::lock(py);
+                let mut state = state::lock_for_call(py)?;
                 let lines = state.own.as_ref().map(|own| inner.lines_of(own));
                 inner.lines = lines.unwrap_or_default();
                 inner.begin = Vec::new();

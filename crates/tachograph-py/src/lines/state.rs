@@ -1,14 +1,17 @@
 //! What all watches of this process share: our place in the interpreter, and
 //! the program's own code that was met.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 
 use super::monitoring::Tool;
 use super::own_code::OwnCode;
 use super::rewritten::Rewrites;
+use crate::errors;
 
 /// Shared by all watches.
 pub(super) struct State {
@@ -24,14 +27,81 @@ pub(super) struct State {
 static STATE: Mutex<State> =
     Mutex::new(State { tool: None, users: 0, own: None, rewrites: Rewrites::new() });
 
-/// The state, locked; whoever waits lets other threads run Python.
-pub(super) fn lock(py: Python<'_>) -> MutexGuard<'static, State> {
-    STATE.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+/// Who has the state: its process, and a number of the thread that is not 0.
+static HOLDER: (AtomicU32, AtomicUsize) = (AtomicU32::new(0), AtomicUsize::new(0));
+
+/// How long one wait for another thread lasts.
+const WAIT: Duration = Duration::from_micros(20);
+
+/// The state, held by this thread.
+pub(super) struct Held(MutexGuard<'static, State>);
+
+impl Deref for Held {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
 }
 
-/// The state, unless someone has it: then this thread may be the one.
-pub(super) fn try_lock() -> Option<MutexGuard<'static, State>> {
-    STATE.try_lock().ok()
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HOLDER.1.store(0, Ordering::Release);
+    }
+}
+
+/// The state, once no other thread has it; `None` if nobody will let go of
+/// it before we return.
+///
+/// This thread may have it itself, when the interpreter tells of a function
+/// that we caused to run; or a thread that a `fork` left behind in the parent.
+/// The lock is taken while attached only: a `fork` waits for that, so it never
+/// finds the state taken and its holder unknown.
+pub(super) fn lock(py: Python<'_>) -> Option<Held> {
+    let here = this_thread();
+    loop {
+        match STATE.try_lock() {
+            Ok(state) => return Some(hold(state, here)),
+            Err(TryLockError::Poisoned(state)) => return Some(hold(state.into_inner(), here)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let holder = HOLDER.1.load(Ordering::Acquire);
+        let left_behind =
+            || holder != 0 && HOLDER.0.load(Ordering::Relaxed) != std::process::id();
+        if holder == here || left_behind() {
+            return None;
+        }
+        py.detach(|| std::thread::sleep(WAIT));
+    }
+}
+
+/// The state for a call of the program, which is told if it cannot be had.
+pub(super) fn lock_for_call(py: Python<'_>) -> PyResult<Held> {
+    lock(py).ok_or_else(|| {
+        errors::failed(
+            "cannot count lines now: a window was being opened or closed when this was called, \
+             or when this process was forked; call it outside of destructors, fork at another time"
+                .to_owned(),
+        )
+    })
+}
+
+fn hold(state: MutexGuard<'static, State>, here: usize) -> Held {
+    HOLDER.0.store(std::process::id(), Ordering::Relaxed);
+    HOLDER.1.store(here, Ordering::Release);
+    Held(state)
+}
+
+/// A number that no other living thread has.
+fn this_thread() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| std::ptr::from_ref(place) as usize)
 }
 
 impl State {

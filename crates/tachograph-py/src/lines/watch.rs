@@ -66,7 +66,7 @@ impl LineWatch {
         if inner.is_open {
             return Ok(());
         }
-        let mut state = state::lock(py);
+        let mut state = state::lock_for_call(py)?;
         let mut codes = Vec::new();
         for function in &self.functions {
             code::collect(&state.rewrites.original(function.bind(py))?, &mut codes)?;
@@ -100,7 +100,7 @@ impl LineWatch {
         if !std::mem::take(&mut inner.is_open) {
             return Ok(());
         }
-        let mut state = state::lock(py);
+        let mut state = state::lock_for_call(py)?;
         let tool = state.tool();
         for window in &mut inner.windows {
             let alone = window.is_alone();
