@@ -209,23 +209,25 @@ def survivors(trigger: str, tries: int) -> tuple[int, int]:
 
 
 def files(options: Options) -> list[Row]:
-    """Size of a recording, and how fast it opens and exports."""
+    """Size of a CPU profile, and how fast it opens and exports; beside it, of more sources."""
     seconds = 10 if options.quick else 60
+    scaled = " (scaled)" if options.quick else ""
     rows: list[Row] = []
-    for native in (False, True):
-        words = ("--seconds", seconds, *(["--native"] if native else []))
-        answer = ask("sizes.py", *words)
-        kind = "with native frames" if native else "Python frames"
-        name = f"recording of 60 s, {kind}, KB"
+    for kind, words in (
+        ("CPU profile", ()),
+        ("with native frames", ("--native",)),
+        ("with native frames, heap and machine", ("--native", "--all")),
+    ):
+        answer = ask("sizes.py", "--seconds", seconds, *words)
+        name = f"60 s at 1 kHz, {kind}, KB"
         if answer is None:
             rows.append(failed(name, "<= 300"))
             continue
         kilobytes = answer["bytes"] / 1000 * 60 / seconds
-        scaled = " (scaled)" if options.quick else ""
         per_sample = answer["bytes"] / max(1, answer["samples"])
         text = f"{kilobytes:.0f}{scaled}, {per_sample:.1f} B/sample"
         export = answer["open_export_s"] * 60 / seconds
-        if native:
+        if words:
             print(f"   {name}: {text}; opens and exports in {export:.2f} s{scaled}")
             continue
         rows.append(exactly_at_most(name, kilobytes, 300, text))

@@ -46,11 +46,13 @@ def _beside(end: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the size of a recording; print JSON.")
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--native", action="store_true")
+    parser.add_argument("--native", action="store_true", help="with native frames")
+    parser.add_argument("--all", action="store_true", help="with the heap and the machine too")
     options = parser.parse_args()
+    sources = {"native": options.native, "heap": options.all, "machine": options.all}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "varied.tacho"
-        with tachograph.record(path, interval_ms=1, native=options.native, source=False):
+        with tachograph.record(path, interval_ms=1, source=False, **sources):
             varied(options.seconds)
         times = []
         for _ in range(5):

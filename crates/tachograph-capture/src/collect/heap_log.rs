@@ -37,8 +37,10 @@ pub(crate) struct HeapLog {
     start: u64,
     /// No block that came later belongs to the window.
     paused_at: Option<u64>,
-    /// Live blocks by their number, with their position in the recording.
-    live: FxHashMap<u32, (u32, Allocation)>,
+    /// Live blocks, with their position in the recording. Their numbers are the
+    /// places: small, and used again.
+    live: Vec<Option<(u32, Allocation)>>,
+    live_count: u64,
     held: FxHashMap<StackId, Held>,
     allocations: Vec<Allocation>,
     frees: Vec<Free>,
@@ -61,7 +63,8 @@ impl HeapLog {
         Self {
             start,
             paused_at: None,
-            live: FxHashMap::default(),
+            live: Vec::new(),
+            live_count: 0,
             held: FxHashMap::default(),
             allocations: Vec::new(),
             frees: Vec::new(),
@@ -94,7 +97,7 @@ impl HeapLog {
 
     /// Samples live now.
     pub(crate) fn live_samples(&self) -> u64 {
-        self.live.len() as u64
+        self.live_count
     }
 
     /// Stacks that ever held something.
@@ -121,7 +124,15 @@ impl HeapLog {
         };
         let position = self.first.saturating_add(self.allocations.len() as u32);
         self.allocations.push(row);
-        self.live.insert(event.number, (position, row));
+        let number = event.number as usize;
+        if number >= self.live.len() {
+            self.live.resize(number + 1, None);
+        }
+        if let Some(place) = self.live.get_mut(number)
+            && place.replace((position, row)).is_none()
+        {
+            self.live_count += 1;
+        }
         self.total += 1;
         let held = self.held.entry(stack).or_default();
         held.settle(self.peaks);
@@ -137,7 +148,9 @@ impl HeapLog {
 
     /// Takes the end of a block.
     pub(crate) fn ended(&mut self, event: &Event) {
-        let Some((position, row)) = self.live.remove(&event.number) else { return };
+        let place = self.live.get_mut(event.number as usize);
+        let Some((position, row)) = place.and_then(Option::take) else { return };
+        self.live_count -= 1;
         let time = Time(event.freed.saturating_sub(self.start)).max(row.time);
         self.freed += 1;
         if let Some(held) = self.held.get_mut(&row.stack) {
@@ -177,7 +190,8 @@ impl HeapLog {
         self.dropped += self.allocations.len() as u64;
         self.allocations.clear();
         let first = self.first;
-        for (position, _) in self.live.values_mut().filter(|(position, _)| *position >= first) {
+        let live = self.live.iter_mut().flatten();
+        for (position, _) in live.filter(|(position, _)| *position >= first) {
             *position = DROPPED;
         }
     }
@@ -201,7 +215,7 @@ impl HeapLog {
 
     /// The live blocks, by time.
     pub(crate) fn live(&self) -> Vec<Allocation> {
-        let mut rows: Vec<Allocation> = self.live.values().map(|(_, row)| *row).collect();
+        let mut rows: Vec<Allocation> = self.live.iter().flatten().map(|(_, row)| *row).collect();
         rows.sort_by_key(|row| (row.time, row.address));
         rows
     }

@@ -72,8 +72,7 @@ pub(super) fn lock(py: Python<'_>) -> Option<Held> {
             Err(TryLockError::WouldBlock) => {}
         }
         let holder = HOLDER.1.load(Ordering::Acquire);
-        let left_behind =
-            || holder != 0 && HOLDER.0.load(Ordering::Relaxed) != std::process::id();
+        let left_behind = || holder != 0 && HOLDER.0.load(Ordering::Relaxed) != std::process::id();
         if holder == here || left_behind() {
             return None;
         }

@@ -17,8 +17,8 @@ use super::unwind::NativeRaw;
 const MOST_FRAMES: usize = 128;
 /// Words that one step reads: the return address and a saved register, and one to spare.
 const MOST_READS: usize = 3;
-/// Walks that are remembered, by where their stack begins: a program that allocates
-/// in several places by turns finds each of them again.
+/// Walks that are remembered, one for each place where a stack begins: a program that
+/// allocates in several places by turns finds each of them again.
 const MOST_WALKS: usize = 4;
 /// Objects that a stack goes through; one with more is walked anew.
 const MOST_OBJECTS: usize = 8;
@@ -129,6 +129,8 @@ impl Taken {
 struct Kept {
     /// The list of rules it was made with; 0 for none.
     generation: u64,
+    /// The stack pointer it began at.
+    begin: u64,
     /// Its steps, outermost first: what is outside stays where it is when what is
     /// inside changes.
     steps: [Taken; MOST_FRAMES],
@@ -138,6 +140,7 @@ struct Kept {
 
 const NONE_KEPT: Kept = Kept {
     generation: 0,
+    begin: 0,
     steps: [Taken::from(Stand { address: 0, is_return: false, sp: 0, others: NO_OTHERS });
         MOST_FRAMES],
     depth: 0,
@@ -150,6 +153,8 @@ pub(crate) struct Memo {
     walks: [Kept; MOST_WALKS],
     /// Which of them the new one may join, and will replace.
     place: usize,
+    /// Which of them a walk that begins elsewhere replaces; they take turns.
+    next: usize,
     /// How many of its outer steps the new walk may still come to.
     left: usize,
     /// The steps of the walk that is being made, innermost first.
@@ -164,6 +169,7 @@ impl Default for Memo {
         Self {
             walks: [NONE_KEPT; MOST_WALKS],
             place: 0,
+            next: 0,
             left: 0,
             fresh: NONE_KEPT.steps,
             fresh_depth: 0,
@@ -177,9 +183,15 @@ impl Memo {
     ///
     /// Context: signal handler.
     pub(crate) fn begin(&mut self, sp: u64, generation: u64) {
-        // Stacks are aligned to 16 bytes; the next bits tell places apart.
-        self.place = (sp >> 4 ^ sp >> 7) as usize % MOST_WALKS;
+        self.place = match self.walks.iter().position(|kept| kept.begin == sp) {
+            Some(place) => place,
+            None => {
+                self.next = (self.next + 1) % MOST_WALKS;
+                self.next
+            }
+        };
         let Some(kept) = self.walks.get_mut(self.place) else { return };
+        kept.begin = sp;
         if kept.generation != generation {
             kept.generation = generation;
             kept.depth = 0;
