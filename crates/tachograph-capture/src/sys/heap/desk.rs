@@ -152,11 +152,11 @@ fn capture(inside: &mut Inside) -> Stack<'_> {
     for entry in entries {
         // A boundary's address differs from call to call; that it is there is enough.
         let is_python = entry.kind() == EntryKind::Python;
-        key = mix(key, if is_python { entry.code } else { 1 });
-        key = mix(key, if is_python { entry.place } else { 2 });
+        key = if is_python { mix(key, entry.code, entry.place) } else { mix(key, 1, 2) };
     }
-    for word in native {
-        key = mix(key, *word);
+    for pair in native.chunks(2) {
+        let (first, second) = (pair.first().copied(), pair.get(1).copied());
+        key = mix(key, first.unwrap_or(0), second.unwrap_or(0));
     }
     if !entries.is_empty() || !native.is_empty() {
         key |= 1;
@@ -172,8 +172,9 @@ fn own(frames: &[NativeRaw]) -> usize {
     last.map_or(0, |last| last + 1)
 }
 
-/// Folds `word` into `key` so that every bit matters.
-fn mix(key: u64, word: u64) -> u64 {
-    let wide = u128::from(key ^ word ^ 0x2d35_8dcc_aa6c_78a5) * 0x9e37_79b9_7f4a_7c15_u128;
+/// Folds two words into `key` so that every bit matters.
+fn mix(key: u64, first: u64, second: u64) -> u64 {
+    let left = key ^ first ^ 0x2d35_8dcc_aa6c_78a5;
+    let wide = u128::from(left) * u128::from(second ^ 0x9e37_79b9_7f4a_7c15);
     (wide as u64) ^ (wide >> 64) as u64 ^ key.rotate_left(23)
 }

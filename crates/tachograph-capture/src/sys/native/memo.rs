@@ -296,3 +296,24 @@ fn holds<R: FnMut(u64) -> Option<u64>>(
         after.is_some()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_that_take_turns_are_each_found_again_wherever_the_stack_lies() {
+        let mut memo = Memo::default();
+        for base in (0..4096).map(|step| 0x7ffc_0000_0000 + 16 * step) {
+            let begins = [base, base - 0x90, base - 0x480, base - 0x1000];
+            let mut place = |sp| {
+                memo.begin(sp, 1);
+                memo.place
+            };
+            let first = begins.map(&mut place);
+
+            assert_eq!(begins.map(&mut place), first);
+            assert_eq!(std::collections::HashSet::from(first).len(), first.len());
+        }
+    }
+}

@@ -63,6 +63,16 @@ pub(crate) struct Mark {
     pub words: [u64; 2],
 }
 
+impl Mark {
+    /// Whether the bytes stand in memory at this moment.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn stands(&self, read: &mut impl FnMut(u64) -> Option<u64>) -> bool {
+        let [first, second] = self.words;
+        read(self.address) == Some(first) && read(self.address.wrapping_add(8)) == Some(second)
+    }
+}
+
 /// How often the loader has added and removed an object.
 pub(crate) type Changes = (u64, u64);
 

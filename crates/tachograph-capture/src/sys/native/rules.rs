@@ -101,16 +101,38 @@ impl Rules {
         pc: u64,
         read: &mut impl FnMut(u64) -> Option<u64>,
     ) -> Option<&Known> {
-        let after = self.starts.partition_point(|start| *start <= pc);
-        let known = self.known.get(after.checked_sub(1)?)?;
+        let known = self.listed(pc)?;
         let object = &known.object;
         let is_there = || find(pc).is_some_and(|found| found.is_same_object(&object.found));
-        if pc >= object.found.end || !is_there() {
-            return None;
+        (is_there() && object.mark.stands(read)).then_some(known)
+    }
+
+    /// Whether the object with number `id`, which was confirmed for `pc` by this very
+    /// list, still is there.
+    ///
+    /// Where the mark is a build id, it says so alone: the same file at the same place
+    /// has the same code, whatever the loader did meanwhile. That saves asking it.
+    ///
+    /// Context: signal handler.
+    pub(crate) fn confirm_again(
+        &self,
+        pc: u64,
+        id: u16,
+        read: &mut impl FnMut(u64) -> Option<u64>,
+    ) -> bool {
+        let Some(known) = self.listed(pc).filter(|known| known.id == id) else { return false };
+        if known.object.build_id.is_empty() {
+            self.confirm(pc, read).is_some()
+        } else {
+            known.object.mark.stands(read)
         }
-        let mark = object.mark;
-        let words = [read(mark.address)?, read(mark.address.wrapping_add(8))?];
-        (words == mark.words).then_some(known)
+    }
+
+    /// The object of the list that holds `pc`.
+    fn listed(&self, pc: u64) -> Option<&Known> {
+        let after = self.starts.partition_point(|start| *start <= pc);
+        let known = self.known.get(after.checked_sub(1)?)?;
+        (pc < known.object.found.end).then_some(known)
     }
 }
 
