@@ -114,6 +114,42 @@ fn blocks_are_seen_from_before_main_to_the_end_and_the_program_is_as_ever() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The allocator that refuses blocks of others, built in `folder`.
+fn other_allocator(folder: &Path) -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stand_ins");
+    let built = folder.join("allocator.so");
+    let status = Command::new("gcc")
+        .args(["-O2", "-shared", "-fPIC", "-fno-builtin", "-o"])
+        .args([&built, &tests.join("allocator.c")])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    built
+}
+
+#[test]
+fn another_allocator_may_be_preloaded_too_before_or_after() {
+    let folder = std::env::temp_dir().join(format!("tachograph-other-{}", std::process::id()));
+    let (mut program, output) = program(&folder);
+    let (ours, other) = (library(), other_allocator(&folder));
+    for is_first in [true, false] {
+        let order = if is_first { [&ours, &other] } else { [&other, &ours] };
+        let order = order.map(|path| path.display().to_string()).join(":");
+
+        let outcome = program.env("LD_PRELOAD", order).output().unwrap();
+
+        let told = String::from_utf8_lossy(&outcome.stderr);
+        assert_eq!((outcome.status.code(), &*told), (Some(7), ""), "ours first: {is_first}");
+        let profile = file::open(&output).unwrap();
+        near(live(&profile, "in_main"), 2_000_000);
+        assert_eq!(live(&profile, "given_back"), 0);
+        if is_first {
+            near(live(&profile, "early"), 2_000_000);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_killed_program_leaves_its_heap() {
     let folder = std::env::temp_dir().join(format!("tachograph-killed-{}", std::process::id()));

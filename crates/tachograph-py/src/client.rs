@@ -12,6 +12,7 @@ use tachograph_capture::{CpuOptions, HeapOptions, Host, MachineOptions, Options,
 use tachograph_profile::{Mode, PythonInfo, Roots};
 
 use crate::errors::{from_capture, guarded, unknown_word};
+use crate::heap::Objects;
 use crate::recording::Recording;
 use crate::text::{Text, texts};
 
@@ -43,6 +44,7 @@ type FinishedRow = (Recording, Option<String>);
 #[pyclass(frozen, module = "tachograph._native")]
 pub(crate) struct Client {
     running: capture::Shared,
+    objects: Objects,
 }
 
 impl Client {
@@ -88,19 +90,26 @@ impl Client {
             max_depth,
         };
         let cpu = cpu.then_some(samples);
-        let heap = heap.map(|(rate_bytes, python_objects, native, max_depth)| {
-            // Needs the lock, which is held here. Why it cannot be done becomes a note.
-            let _ = if python_objects { capture::install_python_objects() } else { Ok(()) };
-            HeapOptions { rate_bytes, python_objects, native, max_depth, ..HeapOptions::default() }
+        let heap = heap.map(|(rate_bytes, python_objects, native, max_depth)| HeapOptions {
+            rate_bytes,
+            python_objects,
+            native,
+            max_depth,
+            ..HeapOptions::default()
         });
         let machine = machine_interval_ns.map(|interval_ns| MachineOptions { interval_ns });
         let options =
             Options { cpu, heap, machine, path, memory_limit_bytes, source, without_spans: false };
         let host = host_of((python, command, roots, thread_names));
         guarded(|| {
-            let client =
-                py.detach(|| capture::Client::open(options, host)).map_err(from_capture)?;
-            Ok(Self { running: Arc::new(Mutex::new(Some(client))) })
+            let objects = Objects::hold(py, heap.is_some_and(|heap| heap.python_objects));
+            match py.detach(|| capture::Client::open(options, host)) {
+                Ok(client) => Ok(Self { running: Arc::new(Mutex::new(Some(client))), objects }),
+                Err(error) => {
+                    objects.release(py);
+                    Err(from_capture(error))
+                }
+            }
         })
     }
 
@@ -128,6 +137,7 @@ impl Client {
                     client.pause_heap();
                 }
             });
+            self.objects.release(py);
             Ok(())
         })
     }
@@ -140,14 +150,16 @@ impl Client {
                 return Err(PyRuntimeError::new_err("the window is already closed"));
             };
             let thread_names = named(thread_names);
-            Ok(py.detach(|| {
+            let finished = py.detach(|| {
                 let mut finished = client.finish(&thread_names);
                 if let Some(fuller) = fuller_file(&finished) {
                     finished.bytes = fuller;
                 }
                 let recording = Recording::from_encoded(finished.bytes, "the recording");
                 (recording, finished.file_error)
-            }))
+            });
+            self.objects.release(py);
+            Ok(finished)
         })
     }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from .._data.combined import CombinedResult, MonitoringConfig, MonitoringSummary
 from .._data.timing import clock_of
@@ -16,8 +16,7 @@ from .memory import checked_mode
 from .validation._checks import checks_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
+    from ._shapes import Block, WithResult
     from .validation._checks import Checks
 
 __all__ = [
@@ -57,31 +56,6 @@ class _AllOptions(_Options, total=False):
     """The fields of a `MonitoringConfig`, as keywords."""
 
     return_results: bool
-
-
-class _WithResult(Protocol):
-    """What decorates a function that returns its `CombinedResult` beside its value."""
-
-    @overload  # the narrower case comes first
-    def __call__(  # type: ignore[overload-overlap]
-        self, func: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> Callable[P, Coroutine[Any, Any, tuple[R, CombinedResult]]]: ...
-
-    @overload
-    def __call__(self, func: Callable[P, R], /) -> Callable[P, tuple[R, CombinedResult]]: ...
-
-
-class _Block(Protocol):
-    """A block that is watched; also decorates functions."""
-
-    def __enter__(self) -> CombinedResult: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 def _configured(config: MonitoringConfig | None, options: dict[str, Any]) -> MonitoringConfig:
@@ -183,7 +157,7 @@ def performance_monitor(
     config: MonitoringConfig | None = None,
     return_results: Literal[True],
     **options: Unpack[_Options],
-) -> _WithResult: ...
+) -> WithResult[CombinedResult]: ...
 
 
 @overload
@@ -262,7 +236,7 @@ def performance_monitor_async(
     config: MonitoringConfig | None = None,
     return_results: Literal[True],
     **options: Unpack[_Options],
-) -> _WithResult: ...
+) -> WithResult[CombinedResult]: ...
 
 
 @overload
@@ -300,7 +274,7 @@ def monitor_performance(
     name: str = "code_block",
     config: MonitoringConfig | None = None,
     **options: Unpack[_AllOptions],
-) -> _Block:
+) -> Block[CombinedResult]:
     """Watch time, memory and machine of a block of code, also when it raises.
 
     Args:

@@ -7,8 +7,8 @@ whole program shares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._data.memory import MemoryMode, MemoryResult, MemorySnapshot, MemoryStats
 from .._native import peak_memory
@@ -21,8 +21,7 @@ from ._monitors.running import MemoryMonitor
 from ._monitors.totals import clear_memory_stats, get_memory_stats
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
+    from ._shapes import Block, WithResult
 __all__ = [
     "MemoryLeakDetector",
     "MemoryMode",
@@ -49,31 +48,6 @@ _MODES = (
     MemoryMode.PEAK_ONLY,
     MemoryMode.CONTINUOUS,
 )
-
-
-class _WithResult(Protocol):
-    """What decorates a function that returns its `MemoryResult` beside its value."""
-
-    @overload  # the narrower case comes first
-    def __call__(  # type: ignore[overload-overlap]
-        self, func: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> Callable[P, Coroutine[Any, Any, tuple[R, MemoryResult]]]: ...
-
-    @overload
-    def __call__(self, func: Callable[P, R], /) -> Callable[P, tuple[R, MemoryResult]]: ...
-
-
-class _Block(Protocol):
-    """A block whose memory is watched; also decorates functions."""
-
-    def __enter__(self) -> MemoryResult: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 def checked_mode(mode: str) -> str:
@@ -115,7 +89,7 @@ def memory_profile(
     return_result: Literal[True],
     gc_before: bool = ...,
     gc_after: bool = ...,
-) -> _WithResult: ...
+) -> WithResult[MemoryResult]: ...
 
 
 @overload
@@ -213,7 +187,7 @@ def memory_profile_async(
 @overload
 def memory_profile_async(
     func: None = None, *, return_result: Literal[True], **options: Any
-) -> _WithResult: ...
+) -> WithResult[MemoryResult]: ...
 
 
 def memory_profile_async(func: Any = None, **options: Any) -> Any:
@@ -243,7 +217,7 @@ def memory_monitor(
     gc_after: bool = False,
     *,
     use_tracemalloc: bool = False,
-) -> _Block:
+) -> Block[MemoryResult]:
     """Watch the memory of a block of code, also when it raises.
 
     Args:

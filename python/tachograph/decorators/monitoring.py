@@ -7,8 +7,8 @@ so that no call waits for a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._data.machine import GPUSnapshot, MonitoringResult, SystemSnapshot
 from .._types import P, R
@@ -18,8 +18,7 @@ from ._monitors.plan import Plan, checked_interval
 from ._monitors.running import SystemMonitor
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
+    from ._shapes import Block, WithResult
 __all__ = [
     "GPUSnapshot",
     "MonitoringResult",
@@ -33,31 +32,6 @@ __all__ = [
     "system_monitor",
     "system_monitor_async",
 ]
-
-
-class _WithResult(Protocol):
-    """What decorates a function that returns its `MonitoringResult` beside its value."""
-
-    @overload  # the narrower case comes first
-    def __call__(  # type: ignore[overload-overlap]
-        self, func: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> Callable[P, Coroutine[Any, Any, tuple[R, MonitoringResult]]]: ...
-
-    @overload
-    def __call__(self, func: Callable[P, R], /) -> Callable[P, tuple[R, MonitoringResult]]: ...
-
-
-class _Block(Protocol):
-    """A block that is watched; also decorates functions."""
-
-    def __enter__(self) -> MonitoringResult: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 @overload
@@ -83,7 +57,7 @@ def system_monitor(
     monitor_gpu: bool = ...,
     print_result: bool = ...,
     return_result: Literal[True],
-) -> _WithResult: ...
+) -> WithResult[MonitoringResult]: ...
 
 
 @overload
@@ -164,7 +138,7 @@ def system_monitor_async(
 @overload
 def system_monitor_async(
     func: None = None, *, return_result: Literal[True], **options: Any
-) -> _WithResult: ...
+) -> WithResult[MonitoringResult]: ...
 
 
 def system_monitor_async(func: Any = None, **options: Any) -> Any:
@@ -189,7 +163,7 @@ def monitor_system(
     sample_interval: float = 0.1,
     monitor_gpu: bool = False,
     print_result: bool = True,
-) -> _Block:
+) -> Block[MonitoringResult]:
     """Watch processor, memory, disk and network during a block of code.
 
     Args:

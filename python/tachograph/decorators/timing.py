@@ -8,8 +8,8 @@ Every timed call is also a span in a recording that is open.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Literal, Protocol, overload
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._data.timing import TimingMode, TimingResult, TimingStats
 from .._native import block
@@ -18,6 +18,9 @@ from ._calls import Calls, awaited, is_async
 from ._ledger import clear_timing_stats, get_timing_stats, spelled
 from ._timer import timer
 from ._timing_profiler import TimingProfiler
+
+if TYPE_CHECKING:
+    from ._shapes import WithResult
 
 __all__ = [
     "TimingMode",
@@ -36,18 +39,6 @@ __all__ = [
     "time_it_async",
     "timer",
 ]
-
-
-class _WithResult(Protocol):
-    """What decorates a function that returns its `TimingResult` beside its value."""
-
-    @overload  # the narrower case comes first
-    def __call__(  # type: ignore[overload-overlap]
-        self, func: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> Callable[P, Coroutine[Any, Any, tuple[R, TimingResult]]]: ...
-
-    @overload
-    def __call__(self, func: Callable[P, R], /) -> Callable[P, tuple[R, TimingResult]]: ...
 
 
 @overload
@@ -77,7 +68,7 @@ def time_it(
     return_result: Literal[True],
     precision: int = ...,
     log_results: bool = ...,
-) -> _WithResult: ...
+) -> WithResult[TimingResult]: ...
 
 
 @overload
@@ -172,7 +163,7 @@ def time_it_async(
     return_result: Literal[True],
     precision: int = ...,
     log_results: bool = ...,
-) -> _WithResult: ...
+) -> WithResult[TimingResult]: ...
 
 
 @overload

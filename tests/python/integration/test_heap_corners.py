@@ -174,3 +174,27 @@ print(json.dumps([size, found, held("NativeBlocks.keep")]))
     error = 5 * sqrt((1 - 10_000 / RATE) / (size / RATE))
     assert found == pytest.approx(size, rel=error)
     assert after == 0
+
+
+def test_stacks_that_find_no_room_at_once_are_counted_and_told() -> None:
+    script = """
+program = "".join(f"def f{i}(): return bytearray(200_000)\\n" for i in range(20_000))
+functions = {}
+exec(program, functions)
+functions = [functions[f"f{i}"] for i in range(20_000)]
+kept = []
+memprof.start(1)
+for function in functions:
+    function()
+stats = memprof.get_stats()
+kept = keep()
+after = memprof.get_stats()
+print(json.dumps([stats.total_samples, stats.dropped_samples, after.effective_rate_bytes, held()]))
+"""
+    taken, dropped, rate, found = told_by(script)
+
+    # Each block is larger than the rate, so each is a sample: taken, or lost and told.
+    assert taken + dropped >= 20_000
+    assert dropped > 0, "20,000 stacks within some milliseconds do not fit"
+    assert rate > 1024
+    assert found == pytest.approx(TRUTH, rel=0.1), "what comes later is seen again"

@@ -3,6 +3,7 @@
 //!
 //! The hooks themselves are in `sys/heap`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) mod gaps;
@@ -12,8 +13,8 @@ mod picture;
 /// wants them. Where that cannot be, half a sentence says why; the heap is
 /// sampled all the same, and small objects show as the arenas they are in.
 ///
-/// Does nothing where it is done already. Call it with the interpreter lock held,
-/// before the door is opened.
+/// Call it with the interpreter lock held, before the door is opened, and
+/// [`release_python_objects`] once for each call, whatever it returned.
 ///
 /// # Errors
 ///
@@ -21,10 +22,25 @@ mod picture;
 pub fn install_python_objects() -> Result<(), &'static str> {
     crate::sys::fork::watch();
     crate::sys::heap::prepare();
+    HOLDERS.fetch_add(1, Ordering::AcqRel);
     let outcome = crate::sys::heap::objects::install();
     *REFUSAL.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     outcome
 }
+
+/// A door that wanted objects samples no more. When none does, the interpreter gets
+/// its own allocator functions back, where nothing stands around ours and no free
+/// has to be seen there: a program that was recorded then runs as it did before.
+///
+/// Call it with the interpreter lock held.
+pub fn release_python_objects() {
+    if HOLDERS.fetch_sub(1, Ordering::AcqRel) == 1 {
+        crate::sys::heap::objects::uninstall();
+    }
+}
+
+/// Doors that sample objects.
+static HOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Why small objects are not seen one by one, if they are not.
 static REFUSAL: Mutex<Option<&'static str>> = Mutex::new(None);

@@ -10,6 +10,7 @@ use tachograph_capture::{HeapOptions, HeapPicture, HeapStats, Options};
 use tachograph_profile::analyze::heap::{Explanation, MemoryFacts, SiteMemory, explain};
 use tachograph_profile::{Allocation, Allocator, Profile, TrackId};
 
+use super::objects::Objects;
 use super::picture::Picture;
 use crate::client::{HostRow, ThreadNames, host_of, named};
 use crate::errors::{from_capture, guarded};
@@ -32,6 +33,7 @@ type PictureRow = (Picture, StatsRow, u64, u64, Vec<String>);
 pub(crate) struct HeapDoor {
     running: Mutex<Option<capture::Client>>,
     at_start: Option<MemoryFacts>,
+    objects: Objects,
 }
 
 impl HeapDoor {
@@ -77,13 +79,14 @@ impl HeapDoor {
         let host = host_of(host);
         guarded(|| {
             let at_start = py.detach(capture::memory_facts);
-            if python_objects {
-                // Why it cannot be done becomes a note of the window.
-                let _ = capture::install_python_objects();
+            let objects = Objects::hold(py, python_objects);
+            match py.detach(|| capture::Client::open(options, host)) {
+                Ok(client) => Ok(Self { running: Mutex::new(Some(client)), at_start, objects }),
+                Err(error) => {
+                    objects.release(py);
+                    Err(from_capture(error))
+                }
             }
-            let client =
-                py.detach(|| capture::Client::open(options, host)).map_err(from_capture)?;
-            Ok(Self { running: Mutex::new(Some(client)), at_start })
         })
     }
 
@@ -95,6 +98,7 @@ impl HeapDoor {
                     client.pause_heap();
                 }
             });
+            self.objects.release(py);
             Ok(())
         })
     }
@@ -129,6 +133,7 @@ impl HeapDoor {
             };
             let names = named(thread_names);
             let finished = py.detach(|| client.finish(&names));
+            self.objects.release(py);
             Ok(Recording::from_encoded(finished.bytes, "the recording"))
         })
     }
@@ -137,6 +142,7 @@ impl HeapDoor {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         guarded(|| {
             py.detach(|| drop(self.running().take()));
+            self.objects.release(py);
             Ok(())
         })
     }

@@ -96,6 +96,17 @@ impl Domain {
         size <= self.most.load(Ordering::Relaxed)
     }
 
+    /// The table `now` with the functions that were there before, but for `free`,
+    /// which is as it was.
+    pub(super) fn recall(&self, now: &Functions) -> Functions {
+        Functions {
+            malloc: self.malloc.load(Ordering::Acquire),
+            calloc: self.calloc.load(Ordering::Acquire),
+            realloc: self.realloc.load(Ordering::Acquire),
+            ..*now
+        }
+    }
+
     pub(super) fn remember(&self, functions: &Functions, most: usize) {
         self.most.store(most, Ordering::Release);
         self.malloc.store(functions.malloc, Ordering::Release);

@@ -87,14 +87,19 @@ pub(crate) fn check() {
     else {
         return;
     };
-    let mut table =
-        Functions { context: std::ptr::null_mut(), malloc: 0, calloc: 0, realloc: 0, free: 0 };
     // SAFETY: every CPython exports it with this signature.
     let get = unsafe { std::mem::transmute::<usize, Access>(get) };
-    get(OBJECT, &raw mut table);
-    if !reaches(&table, 64, Target::Objects) {
+    if !reaches(&table(get, OBJECT), 64, Target::Objects) {
         LOST.store(true, Ordering::Release);
     }
+}
+
+/// What the interpreter's table for `domain` holds.
+fn table(get: Access, domain: c_int) -> Functions {
+    let mut functions =
+        Functions { context: std::ptr::null_mut(), malloc: 0, calloc: 0, realloc: 0, free: 0 };
+    get(domain, &raw mut functions);
+    functions
 }
 
 /// Whether the hooks were found gone since the last call.
@@ -107,21 +112,8 @@ pub(crate) fn take_lost() -> bool {
 ///
 /// The caller holds the interpreter lock.
 pub(crate) fn install() -> Result<(), &'static str> {
-    let (Some(get), Some(set)) = (symbol(c"PyMem_GetAllocator"), symbol(c"PyMem_SetAllocator"))
-    else {
-        return Err("no Python interpreter is loaded");
-    };
-    // SAFETY: both are exported by every CPython with this signature.
-    let get = unsafe { std::mem::transmute::<usize, Access>(get) };
-    // SAFETY: as above.
-    let set = unsafe { std::mem::transmute::<usize, Access>(set) };
-    let table = |domain| {
-        let mut functions =
-            Functions { context: std::ptr::null_mut(), malloc: 0, calloc: 0, realloc: 0, free: 0 };
-        get(domain, &raw mut functions);
-        functions
-    };
-    let (objects, memory) = (table(OBJECT), table(MEM));
+    let (get, set) = access().ok_or("no Python interpreter is loaded")?;
+    let (objects, memory) = (table(get, OBJECT), table(get, MEM));
     if reaches(&objects, 64, Target::Objects) {
         return Ok(());
     }
@@ -136,7 +128,7 @@ pub(crate) fn install() -> Result<(), &'static str> {
             (RAW, &RAW_MEMORY, in_place::raw_functions),
         ];
         for (domain, kept, ours) in domains {
-            let before = table(domain);
+            let before = table(get, domain);
             // Around ourselves we would call ourselves for ever.
             let is_seen = reaches(&before, 64, Target::Objects);
             if !is_seen && !reaches(&before, SMALL + 88, Target::Malloc) {
@@ -173,6 +165,38 @@ pub(crate) fn install() -> Result<(), &'static str> {
     hook_arenas();
     INSTALLED.store(true, Ordering::Release);
     Ok(())
+}
+
+/// How the interpreter's tables are read and written; `None` without an interpreter.
+fn access() -> Option<(Access, Access)> {
+    let (get, set) = (symbol(c"PyMem_GetAllocator")?, symbol(c"PyMem_SetAllocator")?);
+    // SAFETY: both are exported by every CPython with this signature.
+    let get = unsafe { std::mem::transmute::<usize, Access>(get) };
+    // SAFETY: as above.
+    let set = unsafe { std::mem::transmute::<usize, Access>(set) };
+    Some((get, set))
+}
+
+/// Puts the interpreter's own functions back where ours are the outermost. Objects
+/// that were sampled are large blocks to the interpreter, and end as such.
+///
+/// Those that are sampled in place stay hooked: their end is only seen there.
+///
+/// The caller holds the interpreter lock.
+pub(crate) fn uninstall() {
+    let Some((get, set)) = access() else { return };
+    let domains = [
+        (OBJECT, &OBJECTS, object_malloc as *const () as usize),
+        (MEM, &MEMORY, memory_malloc as *const () as usize),
+    ];
+    for (domain, kept, ours) in domains {
+        let now = table(get, domain);
+        if now.malloc == ours {
+            let mut before = kept.recall(&now);
+            set(domain, &raw mut before);
+            INSTALLED.store(false, Ordering::Release);
+        }
+    }
 }
 
 /// Where a probe is waited for.

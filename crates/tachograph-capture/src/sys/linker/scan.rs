@@ -79,10 +79,10 @@ static UNFINISHED: AtomicBool = AtomicBool::new(false);
 static FORGET: AtomicBool = AtomicBool::new(false);
 static HOOKED_SLOTS: AtomicUsize = AtomicUsize::new(0);
 
-/// A function in the object that is never changed; 0 when there is no such object.
+/// A function in the object whose calls are not hooked; 0 when there is no such object.
 static LEFT_ALONE: AtomicUsize = AtomicUsize::new(0);
 
-/// Changes nothing in the object that holds `function`, from the next scan on.
+/// Hooks nothing that the object with `function` calls, from the next scan on.
 pub(crate) fn leave_alone(function: usize) {
     LEFT_ALONE.store(function, Ordering::Release);
 }
@@ -166,6 +166,14 @@ fn scan_with(turn: &Turn) {
     });
 }
 
+/// The word of a slot.
+fn cell_of(slot: &Slot) -> &AtomicUsize {
+    // SAFETY: an aligned word inside the object's mapped segments, which the
+    // loader's list lock keeps mapped while a scan looks at it; the loader writes it
+    // as one word too.
+    unsafe { &*(slot.address as *const AtomicUsize) }
+}
+
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, state: *mut c_void) -> c_int {
     // SAFETY: the loader passes a valid description for the time of the call.
     let info = unsafe { &*info };
@@ -190,14 +198,16 @@ impl State {
         }
         let key = (object.dynamic, info.dlpi_name as u64);
         let is_left_alone = object.range.contains(&(LEFT_ALONE.load(Ordering::Acquire) as u64));
-        if symbols::is_ours(&object) || is_loader(info) || is_left_alone || self.done.has(key) {
+        if symbols::is_ours(&object) || is_loader(info) || self.done.has(key) {
             return;
         }
         if !self.protection.is_read_only(&object.relro) {
-            self.put_off(info);
+            if !is_left_alone {
+                self.put_off(info);
+            }
             return;
         }
-        if self.write(&object) {
+        if self.write(&object, is_left_alone) {
             self.done.add(key);
         } else {
             UNFINISHED.store(true, Ordering::Release);
@@ -221,8 +231,10 @@ impl State {
         }
     }
 
-    /// Writes the slots of one object; true when none needs another look.
-    fn write(&mut self, object: &Object) -> bool {
+    /// Writes the slots of one object; true when none needs another look. Those of
+    /// the object that `is_left_alone` get the real functions, if we export ours: what
+    /// an allocator calls itself is part of what its caller asked for.
+    fn write(&mut self, object: &Object, is_left_alone: bool) -> bool {
         let mut is_done = true;
         let mut last: (u32, Option<&'static Hook>) = (0, None);
         for slot in object.slots() {
@@ -230,7 +242,11 @@ impl State {
                 last = (slot.symbol, object.name(slot.symbol).and_then(hook_for));
             }
             if let Some(hook) = last.1 {
-                is_done &= self.write_slot(object, &slot, hook);
+                is_done &= if is_left_alone {
+                    self.give_back_slot(object, &slot, hook)
+                } else {
+                    self.write_slot(object, &slot, hook)
+                };
             }
         }
         self.close_page();
@@ -238,10 +254,7 @@ impl State {
     }
 
     fn write_slot(&mut self, object: &Object, slot: &Slot, hook: &Hook) -> bool {
-        // SAFETY: an aligned word inside the object's mapped segments, which the
-        // loader's list lock keeps mapped; the loader writes it as one word too.
-        let cell = unsafe { &*(slot.address as *const AtomicUsize) };
-        let held = cell.load(Ordering::Acquire);
+        let held = cell_of(slot).load(Ordering::Acquire);
         let real = hook.real.load(Ordering::Acquire);
         if held == hook.address() || symbols::is_in_ours(held as u64) {
             return true;
@@ -257,20 +270,36 @@ impl State {
             self.foreign += u64::from(held != 0);
             return false;
         }
+        let is_written = self.replace(object, slot, held, hook.address());
+        if is_written {
+            self.patched += 1;
+            HOOKED_SLOTS.fetch_add(1, Ordering::Relaxed);
+        }
+        // A stub may be overwritten by a call that is resolving it right now.
+        is_written && !own_stub
+    }
+
+    /// Lets a slot that leads to us lead to the real function.
+    fn give_back_slot(&mut self, object: &Object, slot: &Slot, hook: &Hook) -> bool {
+        let held = cell_of(slot).load(Ordering::Acquire);
+        let real = hook.real.load(Ordering::Acquire);
+        let is_stub = slot.is_jump && object.range.contains(&(held as u64)) && held != real;
+        if real == 0 || !is_stub && !symbols::is_in_ours(held as u64) {
+            return true;
+        }
+        self.replace(object, slot, held, real) && !is_stub
+    }
+
+    /// Writes `new` to a slot that holds `held`; false when that cannot be done.
+    fn replace(&mut self, object: &Object, slot: &Slot, held: usize, new: usize) -> bool {
         if object.relro.contains(&slot.address) {
             self.open_page(slot.address & !4095);
             if self.open_page == 0 {
                 return false;
             }
         }
-        let written =
-            cell.compare_exchange(held, hook.address(), Ordering::AcqRel, Ordering::Relaxed);
-        if written.is_ok() {
-            self.patched += 1;
-            HOOKED_SLOTS.fetch_add(1, Ordering::Relaxed);
-        }
-        // A stub may be overwritten by a call that is resolving it right now.
-        written.is_ok() && !own_stub
+        let cell = cell_of(slot);
+        cell.compare_exchange(held, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Makes a read-only page writable until the next one is, or `close_page`.

@@ -78,8 +78,12 @@ fn explanation(profile: &Profile, columns: usize) -> Vec<String> {
         parts.iter().map(|(part, size)| format!("{} {}", bytes(*size), part.title())).collect();
     let unexplained = found.unexplained_bytes;
     let share = percent(unexplained.unsigned_abs(), found.resident_bytes);
-    let word = if unexplained < 0 { "counted twice" } else { "unexplained" };
-    phrases.push(format!("{share} {word}"));
+    phrases.push(if unexplained < 0 {
+        // What the sites hold is an estimate, and happens to be too high.
+        format!("the samples say {share} too much")
+    } else {
+        format!("{share} unexplained")
+    });
     let first = format!("RSS {} at the end: {}", bytes(found.resident_bytes), phrases[0]);
     phrases[0] = first;
     wrap(&phrases, columns - 3)
