@@ -9,7 +9,7 @@ enum { LIVE = 256 };
 
 struct work {
     uint64_t pairs;
-    int used;
+    int times;
 };
 
 static void *churn(void *argument)
@@ -22,18 +22,18 @@ static void *churn(void *argument)
         size_t size = 16 + (state >> 22);
         free(kept[i % LIVE]);
         kept[i % LIVE] = malloc(size);
-        if (work->used && kept[i % LIVE] != NULL)
-            memset(kept[i % LIVE], (int)i, size);
+        for (int time = 0; time < work->times && kept[i % LIVE] != NULL; time++)
+            memset(kept[i % LIVE], (int)i + time, size);
     }
     for (int i = 0; i < LIVE; i++)
         free(kept[i]);
     return NULL;
 }
 
-/* Allocate and free `pairs` blocks on each of `threads` threads; if `used`, fill each once. */
-void churn_in_threads(int threads, uint64_t pairs, int used)
+/* Allocate and free `pairs` blocks on each of `threads` threads; write each `times` times. */
+void churn_in_threads(int threads, uint64_t pairs, int times)
 {
-    struct work work = {pairs, used};
+    struct work work = {pairs, times};
     pthread_t handles[64];
     for (int i = 0; i < threads; i++)
         if (pthread_create(&handles[i], NULL, churn, &work) != 0)

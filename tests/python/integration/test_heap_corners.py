@@ -198,3 +198,46 @@ print(json.dumps([stats.total_samples, stats.dropped_samples, after.effective_ra
     assert dropped > 0, "20,000 stacks within some milliseconds do not fit"
     assert rate > 1024
     assert found == pytest.approx(TRUTH, rel=0.1), "what comes later is seen again"
+
+
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="sampled in place, so still hooked"
+)
+def test_the_interpreter_has_its_own_allocators_again_when_nobody_samples() -> None:
+    script = """
+import ctypes
+def functions():
+    found = []
+    for domain in (1, 2):
+        table = (ctypes.c_void_p * 5)()
+        ctypes.pythonapi.PyMem_GetAllocator(domain, table)
+        found.append(list(table))
+    return found
+
+before = functions()
+memprof.start(64)
+with tachograph.record():
+    kept = keep()
+    memprof.stop()
+    during = functions()
+after = functions()
+first = held()
+del kept
+gone = held()
+memprof.start(64)
+kept = keep()
+again = held()
+tracemalloc.start()
+memprof.stop()
+under = functions()
+tracemalloc.stop()
+print(json.dumps([before, during, after, under, first, gone, again]))
+"""
+    before, during, after, under, first, gone, again = told_by(script)
+
+    assert during != before, "a recording still samples"
+    assert after == before
+    assert under != before, "what stands around ours stays"
+    assert is_near(first, TRUTH), "what was sampled is still known"
+    assert gone == 0, "and its end is seen"
+    assert is_near(again, TRUTH)
