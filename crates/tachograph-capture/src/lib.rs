@@ -26,7 +26,7 @@ mod waker;
 
 pub use error::Error;
 pub use heap::{HeapPicture, HeapStats, PeakRow};
-pub use heap::{check_python_objects, install_python_objects, release_python_objects};
+pub use heap::{PythonObjects, check_python_objects, restore_python_allocators};
 pub use line::{Shared, finish_with};
 pub use memory_facts::{memory_facts, resident_share};
 pub use options::{CpuOptions, HeapOptions, Host, MachineOptions, Options, TriggerChoice};

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 use crate::collect::{self, Command, Live};
 use crate::error::Error;
-use crate::heap::HeapPicture;
+use crate::heap::{HeapPicture, PythonObjects};
 use crate::options::{Host, Options};
 use crate::own;
 use crate::python::Interpreter;
@@ -27,6 +27,7 @@ pub struct Client {
     collector: u64,
     generation: u32,
     live: Arc<Live>,
+    objects: Mutex<Option<PythonObjects>>,
     finished: bool,
 }
 
@@ -85,6 +86,19 @@ impl Client {
     /// The output cannot be written, the trigger is not to be had, or the
     /// interpreter is one we cannot read.
     pub fn open(options: Options, host: Host) -> Result<Self, Error> {
+        Self::open_with(options, host, None)
+    }
+
+    /// As [`Client::open`]; `objects` exists until the door samples no more.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_with(
+        options: Options,
+        host: Host,
+        objects: Option<PythonObjects>,
+    ) -> Result<Self, Error> {
         fork::watch();
         let wants_native = options.cpu.is_some_and(|cpu| cpu.native)
             || options.heap.is_some_and(|heap| heap.native);
@@ -114,7 +128,8 @@ impl Client {
             let _ = collector.thread.join();
         }
         let generation = registry.generation;
-        Ok(Self { id: opened?, collector, generation, live, finished: false })
+        let objects = Mutex::new(objects);
+        Ok(Self { id: opened?, collector, generation, live, objects, finished: false })
     }
 
     /// How it goes so far; at most a tenth of a second old.
@@ -129,6 +144,7 @@ impl Client {
     /// Takes a moment; call it without the interpreter lock.
     pub fn pause_heap(&self) {
         let _ = self.ask(|reply| Command::PauseHeap { id: self.id, reply });
+        drop(lock(&self.objects).take());
     }
 
     /// The heap as this door sees it now. `None` for a door that asked for no

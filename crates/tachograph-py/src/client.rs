@@ -12,7 +12,6 @@ use tachograph_capture::{CpuOptions, HeapOptions, Host, MachineOptions, Options,
 use tachograph_profile::{Mode, PythonInfo, Roots};
 
 use crate::errors::{from_capture, guarded, unknown_word};
-use crate::heap::Objects;
 use crate::recording::Recording;
 use crate::text::{Text, texts};
 
@@ -44,7 +43,6 @@ type FinishedRow = (Recording, Option<String>);
 #[pyclass(frozen, module = "tachograph._native")]
 pub(crate) struct Client {
     running: capture::Shared,
-    objects: Objects,
 }
 
 impl Client {
@@ -102,14 +100,11 @@ impl Client {
             Options { cpu, heap, machine, path, memory_limit_bytes, source, without_spans: false };
         let host = host_of((python, command, roots, thread_names));
         guarded(|| {
-            let objects = Objects::hold(py, heap.is_some_and(|heap| heap.python_objects));
-            match py.detach(|| capture::Client::open(options, host)) {
-                Ok(client) => Ok(Self { running: Arc::new(Mutex::new(Some(client))), objects }),
-                Err(error) => {
-                    objects.release(py);
-                    Err(from_capture(error))
-                }
-            }
+            let wants_objects = heap.is_some_and(|heap| heap.python_objects);
+            let objects = wants_objects.then(capture::PythonObjects::hold);
+            let opened = py.detach(|| capture::Client::open_with(options, host, objects));
+            let client = opened.map_err(from_capture)?;
+            Ok(Self { running: Arc::new(Mutex::new(Some(client))) })
         })
     }
 
@@ -137,7 +132,7 @@ impl Client {
                     client.pause_heap();
                 }
             });
-            self.objects.release(py);
+            capture::restore_python_allocators();
             Ok(())
         })
     }
@@ -158,7 +153,7 @@ impl Client {
                 let recording = Recording::from_encoded(finished.bytes, "the recording");
                 (recording, finished.file_error)
             });
-            self.objects.release(py);
+            capture::restore_python_allocators();
             Ok(finished)
         })
     }

@@ -178,24 +178,29 @@ print(json.dumps([size, found, held("NativeBlocks.keep")]))
 
 def test_stacks_that_find_no_room_at_once_are_counted_and_told() -> None:
     script = """
-program = "".join(f"def f{i}(): return bytearray(200_000)\\n" for i in range(20_000))
-functions = {}
-exec(program, functions)
-functions = [functions[f"f{i}"] for i in range(20_000)]
-kept = []
+def functions(first):
+    names = [f"f{i}" for i in range(first, first + 20_000)]
+    space = {}
+    exec("".join(f"def {name}(): return bytearray(200_000)\\n" for name in names), space)
+    return [space[name] for name in names]
+
 memprof.start(1)
-for function in functions:
-    function()
-stats = memprof.get_stats()
+made, stats = 0, memprof.get_stats()
+# If the collector is quick, all of them find room; it will not be each time.
+while stats.dropped_samples < 1_000 and made < 400_000:
+    for function in functions(made):
+        function()
+    made += 20_000
+    stats = memprof.get_stats()
 kept = keep()
-after = memprof.get_stats()
-print(json.dumps([stats.total_samples, stats.dropped_samples, after.effective_rate_bytes, held()]))
+counts = stats.total_samples, stats.dropped_samples, stats.effective_rate_bytes
+print(json.dumps([made, *counts, held()]))
 """
-    taken, dropped, rate, found = told_by(script)
+    made, taken, dropped, rate, found = told_by(script)
 
     # Each block is larger than the rate, so each is a sample: taken, or lost and told.
-    assert taken + dropped >= 20_000
-    assert dropped > 0, "20,000 stacks within some milliseconds do not fit"
+    assert taken + dropped >= made
+    assert dropped >= 1_000
     assert rate > 1024
     assert found == pytest.approx(TRUTH, rel=0.1), "what comes later is seen again"
 
@@ -205,7 +210,7 @@ print(json.dumps([stats.total_samples, stats.dropped_samples, after.effective_ra
 )
 def test_the_interpreter_has_its_own_allocators_again_when_nobody_samples() -> None:
     script = """
-import ctypes
+import ctypes, os
 def functions():
     found = []
     for domain in (1, 2):
@@ -227,17 +232,24 @@ gone = held()
 memprof.start(64)
 kept = keep()
 again = held()
+child = os.fork()
+if child == 0:
+    memprof.start(64)
+    memprof.stop()
+    os._exit(functions() != before)
+in_child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 tracemalloc.start()
 memprof.stop()
 under = functions()
 tracemalloc.stop()
-print(json.dumps([before, during, after, under, first, gone, again]))
+print(json.dumps([before, during, after, under, in_child, first, gone, again]))
 """
-    before, during, after, under, first, gone, again = told_by(script)
+    before, during, after, under, in_child, first, gone, again = told_by(script)
 
     assert during != before, "a recording still samples"
     assert after == before
     assert under != before, "what stands around ours stays"
+    assert in_child == 0, "a child has none of its parent's wishes"
     assert is_near(first, TRUTH), "what was sampled is still known"
     assert gone == 0, "and its end is seen"
     assert is_near(again, TRUTH)

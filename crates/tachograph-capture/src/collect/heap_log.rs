@@ -37,10 +37,8 @@ pub(crate) struct HeapLog {
     start: u64,
     /// No block that came later belongs to the window.
     paused_at: Option<u64>,
-    /// Live blocks, with their position in the recording. Their numbers are the
-    /// places: small, and used again.
-    live: Vec<Option<(u32, Allocation)>>,
-    live_count: u64,
+    /// Live blocks by their number, with their position in the recording.
+    live: FxHashMap<u32, (u32, Allocation)>,
     held: FxHashMap<StackId, Held>,
     allocations: Vec<Allocation>,
     frees: Vec<Free>,
@@ -63,8 +61,7 @@ impl HeapLog {
         Self {
             start,
             paused_at: None,
-            live: Vec::new(),
-            live_count: 0,
+            live: FxHashMap::default(),
             held: FxHashMap::default(),
             allocations: Vec::new(),
             frees: Vec::new(),
@@ -97,7 +94,7 @@ impl HeapLog {
 
     /// Samples live now.
     pub(crate) fn live_samples(&self) -> u64 {
-        self.live_count
+        self.live.len() as u64
     }
 
     /// Stacks that ever held something.
@@ -124,14 +121,9 @@ impl HeapLog {
         };
         let position = self.first.saturating_add(self.allocations.len() as u32);
         self.allocations.push(row);
-        let number = event.number as usize;
-        if number >= self.live.len() {
-            self.live.resize(number + 1, None);
-        }
-        if let Some(place) = self.live.get_mut(number)
-            && place.replace((position, row)).is_none()
-        {
-            self.live_count += 1;
+        if let Some((position, row)) = self.live.insert(event.number, (position, row)) {
+            // Its number was used again, so it has ended, if only a moment before.
+            self.end(position, &row, event.time);
         }
         self.total += 1;
         let held = self.held.entry(stack).or_default();
@@ -148,15 +140,24 @@ impl HeapLog {
 
     /// Takes the end of a block.
     pub(crate) fn ended(&mut self, event: &Event) {
-        let place = self.live.get_mut(event.number as usize);
-        let Some((position, row)) = place.and_then(Option::take) else { return };
-        self.live_count -= 1;
-        let time = Time(event.freed.saturating_sub(self.start)).max(row.time);
+        let begun = Time(event.time.saturating_sub(self.start));
+        // Another block may have got its number before its end was told.
+        let is_it = |(_, row): &(u32, Allocation)| row.time == begun;
+        if self.live.get(&event.number).is_some_and(is_it)
+            && let Some((position, row)) = self.live.remove(&event.number)
+        {
+            self.end(position, &row, event.freed);
+        }
+    }
+
+    /// Ends the block `row`, which is at `position`, at `freed` on the monotonic clock.
+    fn end(&mut self, position: u32, row: &Allocation, freed: u64) {
+        let time = Time(freed.saturating_sub(self.start)).max(row.time);
         self.freed += 1;
         if let Some(held) = self.held.get_mut(&row.stack) {
             held.settle(self.peaks);
             held.bytes = held.bytes.saturating_sub(row.weight_bytes);
-            held.blocks = (held.blocks - blocks(&row)).max(0.0);
+            held.blocks = (held.blocks - blocks(row)).max(0.0);
         }
         self.bytes = self.bytes.saturating_sub(row.weight_bytes);
         match position.checked_sub(self.first) {
@@ -190,8 +191,7 @@ impl HeapLog {
         self.dropped += self.allocations.len() as u64;
         self.allocations.clear();
         let first = self.first;
-        let live = self.live.iter_mut().flatten();
-        for (position, _) in live.filter(|(position, _)| *position >= first) {
+        for (position, _) in self.live.values_mut().filter(|(position, _)| *position >= first) {
             *position = DROPPED;
         }
     }
@@ -215,7 +215,7 @@ impl HeapLog {
 
     /// The live blocks, by time.
     pub(crate) fn live(&self) -> Vec<Allocation> {
-        let mut rows: Vec<Allocation> = self.live.iter().flatten().map(|(_, row)| *row).collect();
+        let mut rows: Vec<Allocation> = self.live.values().map(|(_, row)| *row).collect();
         rows.sort_by_key(|row| (row.time, row.address));
         rows
     }
@@ -279,6 +279,19 @@ mod tests {
         assert_eq!((log.peak_bytes, log.peak_time, log.live_bytes()), (150, Time(20), 140));
         let rows: Vec<_> = log.at_peak().iter().map(|row| (row.stack.0, row.bytes)).collect();
         assert_eq!(rows, [(8, 100), (7, 50)]);
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_before_its_end_is_told_is_two_blocks() {
+        let mut log = HeapLog::new(0);
+        allocate(&mut log, 1, 10, 50, 7);
+        allocate(&mut log, 1, 20, 30, 8);
+        log.ended(&event(1, 10, 21, 50));
+
+        assert_eq!((log.total, log.freed, log.live_bytes()), (2, 1, 30));
+        log.ended(&event(1, 20, 25, 30));
+
+        assert_eq!((log.freed, log.live_bytes(), log.live_samples()), (2, 0, 0));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use tachograph_capture::{HeapOptions, HeapPicture, HeapStats, Options};
 use tachograph_profile::analyze::heap::{Explanation, MemoryFacts, SiteMemory, explain};
 use tachograph_profile::{Allocation, Allocator, Profile, TrackId};
 
-use super::objects::Objects;
 use super::picture::Picture;
 use crate::client::{HostRow, ThreadNames, host_of, named};
 use crate::errors::{from_capture, guarded};
@@ -33,7 +32,6 @@ type PictureRow = (Picture, StatsRow, u64, u64, Vec<String>);
 pub(crate) struct HeapDoor {
     running: Mutex<Option<capture::Client>>,
     at_start: Option<MemoryFacts>,
-    objects: Objects,
 }
 
 impl HeapDoor {
@@ -79,14 +77,10 @@ impl HeapDoor {
         let host = host_of(host);
         guarded(|| {
             let at_start = py.detach(capture::memory_facts);
-            let objects = Objects::hold(py, python_objects);
-            match py.detach(|| capture::Client::open(options, host)) {
-                Ok(client) => Ok(Self { running: Mutex::new(Some(client)), at_start, objects }),
-                Err(error) => {
-                    objects.release(py);
-                    Err(from_capture(error))
-                }
-            }
+            let objects = python_objects.then(capture::PythonObjects::hold);
+            let opened = py.detach(|| capture::Client::open_with(options, host, objects));
+            let client = opened.map_err(from_capture)?;
+            Ok(Self { running: Mutex::new(Some(client)), at_start })
         })
     }
 
@@ -98,7 +92,7 @@ impl HeapDoor {
                     client.pause_heap();
                 }
             });
-            self.objects.release(py);
+            capture::restore_python_allocators();
             Ok(())
         })
     }
@@ -133,7 +127,7 @@ impl HeapDoor {
             };
             let names = named(thread_names);
             let finished = py.detach(|| client.finish(&names));
-            self.objects.release(py);
+            capture::restore_python_allocators();
             Ok(Recording::from_encoded(finished.bytes, "the recording"))
         })
     }
@@ -142,7 +136,7 @@ impl HeapDoor {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         guarded(|| {
             py.detach(|| drop(self.running().take()));
-            self.objects.release(py);
+            capture::restore_python_allocators();
             Ok(())
         })
     }

@@ -2,11 +2,9 @@
 
 mod built;
 mod door;
-mod objects;
 mod picture;
 mod rows;
 
 pub(crate) use door::HeapDoor;
-pub(crate) use objects::Objects;
 pub(crate) use picture::Picture;
 pub(crate) use rows::{LeakRow, PartRow, SiteRow, explanation, leak, measure_named, site};

@@ -128,8 +128,9 @@ impl OwnLineWatch {
     fn stop(&self, py: Python<'_>) -> PyResult<Vec<FunctionLines>> {
         guarded(|| {
             let mut inner = self.lock(py);
-            if std::mem::take(&mut inner.is_open) {
+            if inner.is_open {
                 let mut state = state::lock_for_call(py)?;
+                inner.is_open = false;
                 let lines = state.own.as_ref().map(|own| inner.lines_of(own));
                 inner.lines = lines.unwrap_or_default();
                 inner.begin = Vec::new();

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
@@ -33,6 +33,13 @@ static HOLDER: (AtomicU32, AtomicUsize) = (AtomicU32::new(0), AtomicUsize::new(0
 /// How long one wait for another thread lasts.
 const WAIT: Duration = Duration::from_micros(20);
 
+/// How long a function that starts waits at most: whoever has the state may itself
+/// wait for something that this thread has. The next start will do.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a call of the program waits at most.
+const PATIENCE_OF_CALL: Duration = Duration::from_secs(10);
+
 /// The state, held by this thread.
 pub(super) struct Held(MutexGuard<'static, State>);
 
@@ -56,15 +63,32 @@ impl Drop for Held {
     }
 }
 
-/// The state, once no other thread has it; `None` if nobody will let go of
-/// it before we return.
+/// The state for the start of a function; `None` if it cannot be had.
+pub(super) fn lock(py: Python<'_>) -> Option<Held> {
+    lock_within(py, PATIENCE)
+}
+
+/// The state for a call of the program, which is told if it cannot be had.
+pub(super) fn lock_for_call(py: Python<'_>) -> PyResult<Held> {
+    lock_within(py, PATIENCE_OF_CALL).ok_or_else(|| {
+        errors::failed(
+            "cannot count lines now: a window was being opened or closed when this was called, \
+             or when this process was forked; call it outside of destructors, fork at another time"
+                .to_owned(),
+        )
+    })
+}
+
+/// The state, once no other thread has it; `None` if nobody will let go of it before
+/// we return, or not in time.
 ///
 /// This thread may have it itself, when the interpreter tells of a function
 /// that we caused to run; or a thread that a `fork` left behind in the parent.
 /// The lock is taken while attached only: a `fork` waits for that, so it never
 /// finds the state taken and its holder unknown.
-pub(super) fn lock(py: Python<'_>) -> Option<Held> {
+fn lock_within(py: Python<'_>, patience: Duration) -> Option<Held> {
     let here = this_thread();
+    let begin = Instant::now();
     loop {
         match STATE.try_lock() {
             Ok(state) => return Some(hold(state, here)),
@@ -73,22 +97,11 @@ pub(super) fn lock(py: Python<'_>) -> Option<Held> {
         }
         let holder = HOLDER.1.load(Ordering::Acquire);
         let left_behind = || holder != 0 && HOLDER.0.load(Ordering::Relaxed) != std::process::id();
-        if holder == here || left_behind() {
+        if holder == here || left_behind() || begin.elapsed() > patience {
             return None;
         }
         py.detach(|| std::thread::sleep(WAIT));
     }
-}
-
-/// The state for a call of the program, which is told if it cannot be had.
-pub(super) fn lock_for_call(py: Python<'_>) -> PyResult<Held> {
-    lock(py).ok_or_else(|| {
-        errors::failed(
-            "cannot count lines now: a window was being opened or closed when this was called, \
-             or when this process was forked; call it outside of destructors, fork at another time"
-                .to_owned(),
-        )
-    })
 }
 
 fn hold(state: MutexGuard<'static, State>, here: usize) -> Held {

@@ -97,10 +97,11 @@ impl LineWatch {
     /// Ends counting. Does nothing if it has not begun.
     pub(super) fn shut(&self, py: Python<'_>) -> PyResult<()> {
         let mut inner = self.lock(py);
-        if !std::mem::take(&mut inner.is_open) {
+        if !inner.is_open {
             return Ok(());
         }
         let mut state = state::lock_for_call(py)?;
+        inner.is_open = false;
         let tool = state.tool();
         for window in &mut inner.windows {
             let alone = window.is_alone();

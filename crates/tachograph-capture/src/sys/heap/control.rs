@@ -1,7 +1,7 @@
 //! Turning sampling on and off, and what it counted.
 //!
-//! Hooks stay once they are in place. Off is a flag that is looked at when a
-//! thread's count runs out, so it costs nothing in between.
+//! The hooks of `malloc` stay once they are in place. Off is a flag that is looked at
+//! when a thread's count runs out, so it costs nothing in between.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -143,6 +143,7 @@ pub(super) fn forget() {
     WISHES.period.store(IDLE_PERIOD, Ordering::Release);
     WISHES.tracking.store(false, Ordering::Release);
     store::forget_in_child();
+    crate::heap::forget_holders();
     mappings::clear();
     LONGEST.store(0, Ordering::Release);
     // Or parent and child would draw the same numbers.

@@ -184,19 +184,21 @@ fn access() -> Option<(Access, Access)> {
 ///
 /// The caller holds the interpreter lock.
 pub(crate) fn uninstall() {
-    let Some((get, set)) = access() else { return };
+    let Some((get, set)) = access().filter(|_| INSTALLED.load(Ordering::Acquire)) else { return };
     let domains = [
         (OBJECT, &OBJECTS, object_malloc as *const () as usize),
         (MEM, &MEMORY, memory_malloc as *const () as usize),
     ];
-    for (domain, kept, ours) in domains {
-        let now = table(get, domain);
-        if now.malloc == ours {
-            let mut before = kept.recall(&now);
-            set(domain, &raw mut before);
-            INSTALLED.store(false, Ordering::Release);
-        }
+    let is_ours = |(domain, _, ours): &(c_int, _, usize)| table(get, *domain).malloc == *ours;
+    // All or nothing: the next `install` takes what it finds in one for both.
+    if !domains.iter().all(is_ours) {
+        return;
     }
+    for (domain, kept, _) in domains {
+        let mut before = kept.recall(&table(get, domain));
+        set(domain, &raw mut before);
+    }
+    INSTALLED.store(false, Ordering::Release);
 }
 
 /// Where a probe is waited for.

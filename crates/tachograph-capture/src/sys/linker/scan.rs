@@ -9,7 +9,8 @@
 //!
 //! A slot is written only if it holds the real function, or the object's own
 //! stub for a call that was not made yet. Anything else belongs to somebody
-//! else, is counted and left alone.
+//! else, is counted and left alone. An allocator in the C library's place is not
+//! hooked, and slots of it that lead to us get the real functions.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int, c_void};
