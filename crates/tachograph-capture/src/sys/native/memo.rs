@@ -8,7 +8,7 @@
 //! finds its frame by the stack pointer, or by the frame pointer when that points
 //! into the frame; then it must be the same too. In code that uses the register
 //! for something else it points elsewhere, and may hold anything. The objects are
-//! confirmed to be there still (`Rules::confirm_again`).
+//! confirmed to be loaded as in every walk.
 
 use super::step::{NO_OTHERS, Others};
 use super::unwind::NativeRaw;

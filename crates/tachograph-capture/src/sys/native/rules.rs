@@ -107,27 +107,6 @@ impl Rules {
         (is_there() && object.mark.stands(read)).then_some(known)
     }
 
-    /// Whether the object with number `id`, which was confirmed for `pc` by this very
-    /// list, still is there.
-    ///
-    /// Where the mark is a build id, it says so alone: the same file at the same place
-    /// has the same code, whatever the loader did meanwhile. That saves asking it.
-    ///
-    /// Context: signal handler.
-    pub(crate) fn confirm_again(
-        &self,
-        pc: u64,
-        id: u16,
-        read: &mut impl FnMut(u64) -> Option<u64>,
-    ) -> bool {
-        let Some(known) = self.listed(pc).filter(|known| known.id == id) else { return false };
-        if known.object.build_id.is_empty() {
-            self.confirm(pc, read).is_some()
-        } else {
-            known.object.mark.stands(read)
-        }
-    }
-
     /// The object of the list that holds `pc`.
     fn listed(&self, pc: u64) -> Option<&Known> {
         let after = self.starts.partition_point(|start| *start <= pc);

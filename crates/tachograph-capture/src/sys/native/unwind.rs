@@ -230,7 +230,7 @@ impl<R: FnMut(u64) -> Option<u64>> Walk<'_, R> {
         let stand = self.stand();
         let rules = self.rules;
         memo.rest(&stand, self.read, |frame, read| {
-            rules.confirm_again(frame.pc, frame.object, read)
+            rules.confirm(frame.pc, read).is_some_and(|known| known.id == frame.object)
         })
     }
 
