@@ -28,7 +28,8 @@ impl Turn {
     pub(crate) fn try_take() -> Option<Self> {
         watch_forks();
         let taken = TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Self(()))
+        // Made only when it was taken: one that is made and dropped gives the turn back.
+        taken.is_ok().then(|| Self(()))
     }
 }
 
@@ -69,4 +70,23 @@ extern "C" fn after_in_child() {
     super::rules::forget_readers();
     crate::sys::heap::after_fork_in_child();
     TAKEN.store(false, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_is_refused_stays_with_whoever_has_it() {
+        let turn = Turn::take();
+
+        assert!(Turn::try_take().is_none());
+        assert!(Turn::try_take().is_none(), "the first refusal gave it away");
+
+        drop(turn);
+        // Other tests of this process talk to the loader too.
+        while Turn::try_take().is_none() {
+            yield_now();
+        }
+    }
 }
