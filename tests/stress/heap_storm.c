@@ -38,8 +38,16 @@ static unsigned next(unsigned *state) {
     return *state >> 8;
 }
 
+static __thread void *window[WINDOW];
+
+static void free_window(void) {
+    for (int i = 0; i < WINDOW; i++) {
+        free(window[i]);
+        window[i] = NULL;
+    }
+}
+
 static void some_blocks(unsigned *state, int rounds) {
-    static __thread void *window[WINDOW];
     for (int i = 0; i < rounds; i++) {
         unsigned at = next(state) % WINDOW, kind = next(state) % 16;
         size_t size = next(state) % 2000 + 1;
@@ -49,8 +57,8 @@ static void some_blocks(unsigned *state, int rounds) {
         } else {
             free(window[at]);
             if (kind < 6) window[at] = calloc(1, size);
-            else if (kind < 7 && posix_memalign(&window[at], 64, size)) window[at] = NULL;
-            else window[at] = malloc(size);
+            else if (kind > 6) window[at] = malloc(size);
+            else if (posix_memalign(&window[at], 64, size)) window[at] = NULL;
         }
         if (window[at]) memset(window[at], (int)kind, size);
         __atomic_fetch_add(&allocated, 1, __ATOMIC_RELAXED);
@@ -63,11 +71,7 @@ static void some_blocks(unsigned *state, int rounds) {
             munmap(map + 4096, length - 4096);
         }
     }
-    if (next(state) % 8 == 0)
-        for (int i = 0; i < WINDOW; i++) {
-            free(window[i]);
-            window[i] = NULL;
-        }
+    if (next(state) % 8 == 0) free_window();
 }
 
 static void *churn(void *seed) {
@@ -105,6 +109,7 @@ static void at_end(void *block) {
 static void *short_life(void *seed) {
     unsigned state = (unsigned)(uintptr_t)seed;
     some_blocks(&state, 30);
+    free_window();
     pthread_setspecific(key, malloc(100));
     return NULL;
 }
@@ -202,6 +207,19 @@ static void *walk_list(void *unused) {
     return unused;
 }
 
+// Each look-up makes the recorder look for new libraries, if it is not looking already.
+static void *ask_for_symbols(void *unused) {
+    while (!stopping) {
+        pthread_rwlock_rdlock(&loader);
+        for (int i = 0; i < 20; i++)
+            if (!dlsym(RTLD_DEFAULT, "qsort")) __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+        pthread_rwlock_unlock(&loader);
+        struct timespec wait = {0, 50000};
+        nanosleep(&wait, NULL);
+    }
+    return unused;
+}
+
 static void begin(void *(*work)(void *), uintptr_t seed) {
     pthread_create(&running[running_count++], NULL, work, (void *)seed);
 }
@@ -215,6 +233,8 @@ void storm_begin(char **names, int count) {
     begin(thread_churn, 44);
     begin(fork_and_exec, 55);
     begin(walk_list, 66);
+    begin(ask_for_symbols, 0);
+    begin(ask_for_symbols, 0);
 }
 
 void storm_end(uint64_t *counts) {
