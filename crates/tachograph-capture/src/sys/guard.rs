@@ -28,6 +28,7 @@ std::arch::global_asm!(
     ".hidden tachograph_guard_load",
     ".type tachograph_guard_load,@function",
     "tachograph_guard_load:",
+    ".cfi_startproc",
     "mov rax, qword ptr [rdi]",
     "mov edx, 1",
     "ret",
@@ -38,6 +39,7 @@ std::arch::global_asm!(
     "xor eax, eax",
     "xor edx, edx",
     "ret",
+    ".cfi_endproc",
     ".popsection",
 );
 
@@ -49,6 +51,7 @@ std::arch::global_asm!(
     ".hidden tachograph_guard_load",
     ".type tachograph_guard_load,@function",
     "tachograph_guard_load:",
+    ".cfi_startproc",
     "ldr x0, [x0]",
     "mov x1, #1",
     "ret",
@@ -59,6 +62,7 @@ std::arch::global_asm!(
     "mov x0, #0",
     "mov x1, #0",
     "ret",
+    ".cfi_endproc",
     ".popsection",
 );
 

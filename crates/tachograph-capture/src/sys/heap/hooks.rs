@@ -122,10 +122,12 @@ fn sampled(
 #[unsafe(link_section = "tacho_heap")]
 pub(super) extern "C" fn malloc(size: usize) -> *mut c_void {
     std::arch::naked_asm!(
+        ".cfi_startproc",
         "mov rax, qword ptr [rip + tachograph_heap_local@GOTTPOFF]",
         "sub qword ptr fs:[rax + {count}], rdi",
         "jb {counted_out}",
         "jmp qword ptr [rip + {places} + {malloc}]",
+        ".cfi_endproc",
         count = const std::mem::offset_of!(Local, count),
         counted_out = sym malloc_counted_out,
         places = sym real::PLACES,
@@ -346,14 +348,22 @@ pub(super) extern "C" fn pvalloc(size: usize) -> *mut c_void {
 #[unsafe(naked)]
 unsafe extern "C" fn on_dlsym() {
     std::arch::naked_asm!(
+        ".cfi_startproc",
         "push rdi",
+        ".cfi_adjust_cfa_offset 8",
         "push rsi",
+        ".cfi_adjust_cfa_offset 8",
         "push rdx",
+        ".cfi_adjust_cfa_offset 8",
         "call {look}",
         "pop rdx",
+        ".cfi_adjust_cfa_offset -8",
         "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
         "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
         "jmp qword ptr [rip + {real}]",
+        ".cfi_endproc",
         look = sym look_for_new_libraries,
         real = sym real::DLSYM,
     );

@@ -76,11 +76,15 @@ fn put(function: usize, argument: usize, maker: u64) -> Option<&'static Start> {
 #[unsafe(naked)]
 unsafe extern "C" fn begin(_start: *mut c_void) {
     std::arch::naked_asm!(
+        ".cfi_startproc",
         "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
         "call {note}",
         "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
         "mov rdi, rdx",
         "jmp rax",
+        ".cfi_endproc",
         note = sym note_maker,
     );
 }
