@@ -76,7 +76,8 @@ impl HeapSource {
     /// Adds a door's wish; says how it will be served.
     pub(crate) fn join(&mut self, id: u64, wish: HeapOptions) -> HeapSettings {
         if self.wishes.is_empty() {
-            heap::stop();
+            // Nobody samples: what an earlier window left behind is forgotten.
+            let _ = heap::stop();
             self.stacks.clear();
             self.notes.clear();
             self.begun_with = heap::counts();
@@ -125,8 +126,10 @@ impl HeapSource {
                 heap::resume(period, native, depth, most.map_or(0, |most| most.wrapping_add(1)));
             }
             None if self.wishes.is_empty() => {
-                heap::stop();
-                guard::disarm_for(guard::HEAP);
+                // A hook that is stuck keeps the handlers until the next window ends.
+                if heap::stop() {
+                    guard::disarm_for(guard::HEAP);
+                }
             }
             None => heap::pause(),
         }

@@ -168,6 +168,15 @@ extern "C" fn on_fault(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::native::objects;
+
+    #[test]
+    fn a_stack_that_was_interrupted_at_a_guarded_read_can_be_walked() {
+        let load = tachograph_guard_load as *const () as usize;
+        let fault = tachograph_guard_fault as *const () as usize;
+
+        assert!([load, load + 3, fault, fault + 2].into_iter().all(objects::has_rule));
+    }
 
     #[test]
     fn a_readable_word_is_read_and_an_unmapped_one_is_not() {

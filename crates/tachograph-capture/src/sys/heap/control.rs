@@ -127,14 +127,18 @@ pub(crate) fn pause() {
     WISHES.period.store(IDLE_PERIOD, Ordering::Release);
 }
 
-/// Samples nothing more and forgets everything.
-pub(crate) fn stop() {
+/// Samples nothing more and forgets everything. False when a hook is still at a sample
+/// that it began before: then the faults of its reads must still be caught.
+#[must_use]
+pub(crate) fn stop() -> bool {
     WISHES.sampling.store(false, Ordering::Release);
     WISHES.period.store(IDLE_PERIOD, Ordering::Release);
     WISHES.tracking.store(false, Ordering::Release);
+    let is_quiet = desk::wait_until_empty();
     store::clear();
     mappings::clear();
     LONGEST.store(0, Ordering::Release);
+    is_quiet
 }
 
 /// In a forked child nobody samples. Context: the child of a fork.

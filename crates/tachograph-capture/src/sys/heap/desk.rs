@@ -5,7 +5,8 @@
 //! free lets its sample go, and counts it.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::time::Duration;
 
 use tachograph_probe::walk::{EntryKind, RawFrame, WalkState, walk};
 
@@ -13,7 +14,7 @@ use super::control;
 use super::local::local;
 use crate::sys::handler::{self, Guarded};
 use crate::sys::native::unwind::{NativeRaw, Scratch};
-use crate::sys::{leaked, native};
+use crate::sys::{clock, leaked, native};
 
 /// Entries of a Python stack that fit.
 pub(crate) const MOST_ENTRIES: usize = 1024;
@@ -21,6 +22,8 @@ pub(crate) const MOST_ENTRIES: usize = 1024;
 const MOST_NATIVE: usize = 192;
 /// Most desks: about 115 KB each.
 const MOST_DESKS: usize = 48;
+/// How long a hook that lost its processor at a desk is waited for, in nanoseconds.
+const PATIENCE_NS: u64 = 1_000_000_000;
 /// Frames of ours at the inner end of a native stack; there are about five.
 const OWN_FRAMES: usize = 16;
 
@@ -91,7 +94,24 @@ pub(super) fn forget() {
     }
 }
 
-/// Runs `work` with the calling thread's stack; `None` when no desk is free.
+/// Waits until no hook sits at a desk. Called when nobody samples any more: then a hook
+/// that comes later reads nothing. False when one is still there after a second.
+pub(super) fn wait_until_empty() -> bool {
+    // Either the hook sees that nobody samples, or we see its desk taken.
+    fence(Ordering::SeqCst);
+    let patience = clock::monotonic() + PATIENCE_NS;
+    let is_taken = |desk: &Desk| desk.taken.load(Ordering::Acquire);
+    while DESKS.iter().filter_map(leaked::get).any(is_taken) {
+        if clock::monotonic() > patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(20));
+    }
+    true
+}
+
+/// Runs `work` with the calling thread's stack; `None` when no desk is free, or
+/// nobody samples.
 ///
 /// Context: allocator hook.
 #[inline(never)]
@@ -102,11 +122,15 @@ pub(super) fn with_stack<T>(work: impl FnOnce(&Stack<'_>) -> T) -> Option<T> {
     let desk = from.iter().chain(before).filter_map(leaked::get).find(|desk| {
         !desk.taken.load(Ordering::Relaxed) && !desk.taken.swap(true, Ordering::Acquire)
     })?;
-    // SAFETY: the flag makes this the only reference until it is cleared below.
-    let inside = unsafe { &mut *desk.inside.get() };
-    let outcome = work(&capture(inside));
+    fence(Ordering::SeqCst);
+    // The faults of guarded reads are caught only while someone samples.
+    let outcome = control::is_sampling().then(|| {
+        // SAFETY: the flag makes this the only reference until it is cleared below.
+        let inside = unsafe { &mut *desk.inside.get() };
+        work(&capture(inside))
+    });
     desk.taken.store(false, Ordering::Release);
-    Some(outcome)
+    outcome
 }
 
 #[inline(never)]
@@ -177,4 +201,30 @@ fn mix(key: u64, first: u64, second: u64) -> u64 {
     let left = key ^ first ^ 0x2d35_8dcc_aa6c_78a5;
     let wide = u128::from(left) * u128::from(second ^ 0x9e37_79b9_7f4a_7c15);
     (wide as u64) ^ (wide >> 64) as u64 ^ key.rotate_left(23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_hook_that_is_still_reading_is_waited_for_and_none_begins_after_that() {
+        prepare();
+        let desk = leaked::get(&DESKS[0]).unwrap();
+        desk.taken.store(true, Ordering::Release);
+        let (begin, long) = (Instant::now(), Duration::from_millis(50));
+        let hook = std::thread::spawn(move || {
+            std::thread::sleep(long);
+            desk.taken.store(false, Ordering::Release);
+        });
+
+        assert!(wait_until_empty());
+        assert!(begin.elapsed() >= long);
+        hook.join().unwrap();
+
+        assert!(!control::is_sampling(), "no test of this program samples");
+        assert_eq!(with_stack(|_| ()), None);
+        assert!(!desk.taken.load(Ordering::Acquire));
+    }
 }

@@ -379,3 +379,17 @@ extern "C" fn look_for_new_libraries() {
     local.parked(linker::try_rescan_if_changed);
     set_errno(before);
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::sys::heap::threads;
+    use crate::sys::native::objects::has_rule;
+
+    #[test]
+    fn a_stack_that_was_interrupted_in_a_hook_can_be_walked() {
+        for hook in [malloc as *const (), on_dlsym as *const (), threads::begin as *const ()] {
+            assert!(has_rule(hook as usize) && has_rule(hook as usize + 4));
+        }
+    }
+}

@@ -31,7 +31,7 @@ pub(super) fn keep(
         }
     });
     let kept = kept == Some(true);
-    if !kept {
+    if !kept && control::is_sampling() {
         control::drop_one();
     }
     kept

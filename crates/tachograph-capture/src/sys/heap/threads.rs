@@ -74,7 +74,7 @@ fn put(function: usize, argument: usize, maker: u64) -> Option<&'static Start> {
 
 /// Where a new thread begins.
 #[unsafe(naked)]
-unsafe extern "C" fn begin(_start: *mut c_void) {
+pub(super) unsafe extern "C" fn begin(_start: *mut c_void) {
     std::arch::naked_asm!(
         ".cfi_startproc",
         "sub rsp, 8",

@@ -221,6 +221,17 @@ fn name(info: &libc::dl_phdr_info) -> String {
     name.to_string_lossy().into_owned()
 }
 
+/// Whether an unwinder finds a rule for the instruction at `address`.
+#[cfg(test)]
+pub(crate) fn has_rule(address: usize) -> bool {
+    unsafe extern "C" {
+        fn _Unwind_Find_FDE(pc: *const c_void, bases: *mut [usize; 3]) -> *const c_void;
+    }
+    let mut bases = [0; 3];
+    // SAFETY: the address is only looked up; `bases` has the three words that are written.
+    !unsafe { _Unwind_Find_FDE(address as *const c_void, &raw mut bases) }.is_null()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
