@@ -23,7 +23,7 @@ enum { MOST_LIBRARIES = 16, WINDOW = 512 };
 static char *libraries[MOST_LIBRARIES];
 static int library_count;
 static volatile int stopping;
-static volatile uint64_t opened, forked, allocated, threads, walked, stuck, hung, failed;
+static volatile uint64_t opened, forked, allocated, threads, walked, stuck, hung, failed, damaged;
 static pthread_t running[16];
 static int running_count;
 static pthread_key_t key;
@@ -38,13 +38,26 @@ static unsigned next(unsigned *state) {
     return *state >> 8;
 }
 
-static __thread void *window[WINDOW];
+// Blocks of this thread, each filled with one byte: what comes back must be what was put there.
+static __thread struct {
+    unsigned char *block;
+    size_t size;
+    unsigned char fill;
+} window[WINDOW];
+
+static void check(const unsigned char *block, size_t size, unsigned char fill) {
+    if (block[0] != fill || block[size / 2] != fill || block[size - 1] != fill)
+        __atomic_fetch_add(&damaged, 1, __ATOMIC_RELAXED);
+}
+
+static void release(unsigned at) {
+    if (window[at].block) check(window[at].block, window[at].size, window[at].fill);
+    free(window[at].block);
+    window[at].block = NULL;
+}
 
 static void free_window(void) {
-    for (int i = 0; i < WINDOW; i++) {
-        free(window[i]);
-        window[i] = NULL;
-    }
+    for (unsigned at = 0; at < WINDOW; at++) release(at);
 }
 
 static void some_blocks(unsigned *state, int rounds) {
@@ -52,15 +65,22 @@ static void some_blocks(unsigned *state, int rounds) {
         unsigned at = next(state) % WINDOW, kind = next(state) % 16;
         size_t size = next(state) % 2000 + 1;
         if (kind == 0) size *= 100;
-        if (kind < 4 && window[at]) {
-            window[at] = realloc(window[at], size);
+        void *block = NULL;
+        if (kind < 4 && window[at].block) {
+            block = realloc(window[at].block, size);
+            if (!block) continue;
+            check(block, size < window[at].size ? size : window[at].size, window[at].fill);
         } else {
-            free(window[at]);
-            if (kind < 6) window[at] = calloc(1, size);
-            else if (kind > 6) window[at] = malloc(size);
-            else if (posix_memalign(&window[at], 64, size)) window[at] = NULL;
+            release(at);
+            if (kind < 6) block = calloc(1, size);
+            else if (kind > 6) block = malloc(size);
+            else if (posix_memalign(&block, 64, size)) block = NULL;
+            if (block && kind < 6) check(block, size, 0);
         }
-        if (window[at]) memset(window[at], (int)kind, size);
+        window[at].block = block;
+        window[at].size = size;
+        window[at].fill = (unsigned char)next(state);
+        if (block) memset(block, window[at].fill, size);
         __atomic_fetch_add(&allocated, 1, __ATOMIC_RELAXED);
     }
     if (next(state) % 64 == 0) {
@@ -77,7 +97,7 @@ static void some_blocks(unsigned *state, int rounds) {
 static void *churn(void *seed) {
     unsigned state = (unsigned)(uintptr_t)seed;
     while (!stopping) some_blocks(&state, 200);
-    for (int i = 0; i < 200; i++) some_blocks(&state, 1);
+    free_window();
     return NULL;
 }
 
@@ -164,7 +184,7 @@ static void *fork_and_exec(void *seed) {
             child = fork();
             if (child == 0) {
                 for (int i = 0; i < 200; i++) some_blocks(&state, 1);
-                _exit(0);
+                _exit(damaged != 0);
             }
         } else if (kind < 6) {
             child = fork();
@@ -185,6 +205,7 @@ static void *fork_and_exec(void *seed) {
         }
         some_blocks(&state, 10);
     }
+    free_window();
     return NULL;
 }
 
@@ -240,6 +261,6 @@ void storm_begin(char **names, int count) {
 void storm_end(uint64_t *counts) {
     stopping = 1;
     for (int i = 0; i < running_count; i++) pthread_join(running[i], NULL);
-    uint64_t all[] = {opened, forked, allocated, threads, walked, stuck, hung, failed};
+    uint64_t all[] = {opened, forked, allocated, threads, walked, stuck, hung, failed, damaged};
     memcpy(counts, all, sizeof all);
 }
