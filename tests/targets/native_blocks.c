@@ -62,3 +62,18 @@ void native_keep_in_thread(size_t number, size_t size)
         abort();
     pthread_join(thread, NULL);
 }
+
+static struct order at_fork;
+
+static void before_fork(void)
+{
+    native_keep_in_thread(at_fork.number, at_fork.size);
+}
+
+/* The same before each fork from now on, which waits for the thread. */
+void native_keep_at_fork(size_t number, size_t size)
+{
+    at_fork = (struct order){number, size};
+    if (pthread_atfork(before_fork, NULL, NULL) != 0)
+        abort();
+}

@@ -27,7 +27,7 @@ class NativeBlocks:
         self._free = ctypes.CDLL(str(library))
         self._locked = ctypes.PyDLL(str(library))
         for half in (self._free, self._locked):
-            for name in ("native_keep", "native_keep_in_thread"):
+            for name in ("native_keep", "native_keep_in_thread", "native_keep_at_fork"):
                 getattr(half, name).argtypes = [ctypes.c_size_t, ctypes.c_size_t]
             half.native_resize.argtypes = [ctypes.c_size_t]
 
@@ -40,6 +40,10 @@ class NativeBlocks:
         else:
             self._free.native_keep_in_thread(number, size)
         return number * size
+
+    def keep_at_fork(self, number: int, size: int) -> None:
+        """Keep as much in a thread of C before each fork, which waits for the thread."""
+        self._free.native_keep_at_fork(number, size)
 
     def resize(self, size: int) -> None:
         """Give every block a new size."""

@@ -205,6 +205,30 @@ print(json.dumps([made, *counts, held()]))
     assert found == pytest.approx(TRUTH, rel=0.1), "what comes later is seen again"
 
 
+def test_a_fork_that_waits_for_threads_that_allocate_goes_on(tmp_path: Path) -> None:
+    script = f"""
+import os
+from pathlib import Path
+from native_blocks import NativeBlocks
+native = NativeBlocks(Path({str(tmp_path)!r}))
+native.keep_at_fork(1_000, 2_000)
+memprof.start(1)
+child = os.fork()
+if child == 0:
+    memprof.start(1)
+    native.keep(1_000, 2_000)
+    seen = memprof.get_snapshot().estimated_heap_bytes
+    os._exit(not 1_900_000 < seen < 2_400_000)
+in_child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(json.dumps([in_child, memprof.get_snapshot().estimated_heap_bytes]))
+"""
+    in_child, seen = told_by(script)
+
+    assert in_child == 0, "a child begins afresh"
+    # Each block is larger than one and a half times the rate, so each is a sample.
+    assert seen >= 2_000_000, "what the thread kept is seen"
+
+
 @pytest.mark.skipif(
     bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="sampled in place, so still hooked"
 )

@@ -175,7 +175,7 @@ impl CpuSource {
     fn end(&mut self) {
         self.stop();
         self.remember_sampler();
-        handler::disarm();
+        handler::disarm(self.sampler.as_ref().is_none_or(Sampler::is_quiet));
         for log in self.logs.values() {
             log.thread.slot.release();
         }

@@ -126,7 +126,7 @@ impl HeapSource {
                 heap::resume(period, native, depth, most.map_or(0, |most| most.wrapping_add(1)));
             }
             None if self.wishes.is_empty() => {
-                // A hook that is stuck keeps the handlers until the next window ends.
+                // A hook that is stuck keeps the handlers until the next window with a heap ends.
                 if heap::stop() {
                     guard::disarm_for(guard::HEAP);
                 }

@@ -197,6 +197,11 @@ impl Sampler {
             }
         }
     }
+
+    /// Whether no handler is at work, once it was stopped.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.watched().iter().all(|thread| !thread.slot.is_busy())
+    }
 }
 
 impl Drop for Sampler {

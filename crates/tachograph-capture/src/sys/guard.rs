@@ -169,6 +169,7 @@ extern "C" fn on_fault(
 mod tests {
     use super::*;
     use crate::sys::native::objects;
+    use crate::sys::signals;
 
     #[test]
     fn a_stack_that_was_interrupted_at_a_guarded_read_can_be_walked() {
@@ -186,6 +187,22 @@ mod tests {
         assert_eq!(read_u64(std::ptr::from_ref(&*word) as u64), Some(0x1234_5678_9abc_def0));
         assert_eq!(read_u64(8 << 40), None);
         assert_eq!(read_u64(u64::MAX - 7), None);
+
+        // A thread that blocks all signals reads as well, and blocks them again afterwards.
+        std::thread::spawn(|| {
+            let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+            // SAFETY: it is large enough for a set, and is filled.
+            unsafe { libc::sigfillset(all.as_mut_ptr()) };
+            // SAFETY: filled just now.
+            signals::set_mask(unsafe { all.assume_init_ref() });
+            let mask = signals::let_faults_through().expect("faults were blocked");
+            assert_eq!(read_u64(8 << 40), None);
+            signals::set_mask(&mask);
+            assert!(signals::let_faults_through().is_some(), "they are blocked again");
+            assert!(signals::let_faults_through().is_none(), "now they are not");
+        })
+        .join()
+        .unwrap();
 
         // Someone takes our handler away; it is noticed and put back.
         // SAFETY: the default action needs no handler.

@@ -137,10 +137,13 @@ pub(crate) fn is_armed(with_trap: bool) -> bool {
 ///
 /// A trap that fired just before its event was closed may still be on its way
 /// to a thread that waits for a processor. SIGTRAP's default would kill the
-/// program, so our handler stays; it passes on every trap that is not ours.
-pub(crate) fn disarm() {
+/// program, so our handler stays; it passes on every trap that is not ours. Unless all
+/// `is_quiet`, a sample is still being taken, and the faults of its reads must be caught.
+pub(crate) fn disarm(is_quiet: bool) {
     URG.remove();
-    guard::disarm_for(guard::CPU);
+    if is_quiet {
+        guard::disarm_for(guard::CPU);
+    }
 }
 
 /// Tells the handler where the interpreter is; the first call wins.

@@ -270,6 +270,36 @@ pub(crate) fn queue(pid: i32, tid: i32, signal: libc::c_int, value: u64) -> bool
     status == 0
 }
 
+/// Unblocks the signals of bad memory accesses for the calling thread; the mask before,
+/// if it blocked one of them.
+///
+/// Context: allocator hook.
+pub(crate) fn let_faults_through() -> Option<libc::sigset_t> {
+    let mut faults = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `faults` is large enough; sigemptyset initialises it.
+    unsafe { libc::sigemptyset(faults.as_mut_ptr()) };
+    for fault in [libc::SIGSEGV, libc::SIGBUS] {
+        // SAFETY: `faults` was initialised by sigemptyset.
+        unsafe { libc::sigaddset(faults.as_mut_ptr(), fault) };
+    }
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `faults` is initialised, and the mask before goes to a place of ours.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, faults.as_ptr(), before.as_mut_ptr()) };
+    // SAFETY: plain integers, zeroed and then filled.
+    let before = unsafe { before.assume_init() };
+    // SAFETY: `before` is a complete set.
+    let is_blocked = |signal| unsafe { libc::sigismember(&raw const before, signal) } == 1;
+    (is_blocked(libc::SIGSEGV) || is_blocked(libc::SIGBUS)).then_some(before)
+}
+
+/// Blocks exactly the signals of `mask` on the calling thread.
+///
+/// Context: allocator hook.
+pub(crate) fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: a complete set; the mask before is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
 /// Keeps every signal away from the calling thread but those a fault causes.
 pub(crate) fn block_all() {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();

@@ -10,6 +10,7 @@ use super::apart::Apart;
 use super::{block, desk, hooks, mappings, store};
 use crate::heap::gaps::Random;
 use crate::sys::linker;
+use crate::sys::native::fork::Turn;
 
 /// The smallest period: a table of live samples must stay smaller than the heap.
 const LEAST_PERIOD: u64 = 1 << 10;
@@ -78,12 +79,15 @@ pub(crate) struct Counts {
 /// Not for hooks or handlers.
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        seed();
-        // It walks the loader's list, whose lock a forked child could not take again.
-        let _turn = crate::sys::native::fork::Turn::take();
-        HOOKED.store(hooks::register(), Ordering::Release);
-    });
+    {
+        // It walks the loader's list, whose lock a forked child could not take again; nor
+        // could it go on with what is done once and was half done.
+        let _turn = Turn::take();
+        ONCE.call_once(|| {
+            seed();
+            HOOKED.store(hooks::register(), Ordering::Release);
+        });
+    }
     desk::prepare();
     linker::scan();
 }

@@ -68,7 +68,14 @@ pub(super) fn register() -> bool {
     if allocator != object(&places.mmap) {
         linker::leave_alone(places.malloc.load(Ordering::Acquire));
     }
-    linker::register(HOOKS)
+    let is_registered = linker::register(HOOKS);
+    for place in [&real::FREE_SIZED, &real::FREE_ALIGNED_SIZED] {
+        if object(place) != allocator {
+            // Some library's own, whose blocks are not the allocator's: left alone.
+            place.store(0, Ordering::Release);
+        }
+    }
+    is_registered
 }
 
 /// Finds the real functions that are not known yet. Allocates nothing.

@@ -207,6 +207,14 @@ impl Index {
         self.changing.used.store(0, Ordering::Relaxed);
     }
 
+    /// Forgets everything, also a change of tables that was half done. Context: the
+    /// child of a fork, on its only thread.
+    pub(super) fn forget_in_child(&self) {
+        // It may be the very table that is current.
+        self.reading.spare.store(std::ptr::null_mut(), Ordering::Release);
+        self.clear();
+    }
+
     /// Keeps a quarter of the places empty.
     fn make_room(&self) -> bool {
         let Some(old) = self.table() else {

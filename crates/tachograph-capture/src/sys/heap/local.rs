@@ -10,6 +10,7 @@ use std::cell::Cell;
 
 use super::control;
 use crate::heap::gaps::{self, Random};
+use crate::sys::signals;
 
 /// A count that no thread uses up.
 const PARKED: i64 = 1 << 60;
@@ -31,7 +32,15 @@ pub(super) struct Local {
     tid: Cell<i32>,
     /// The stack of whoever started the thread, if Python never saw it.
     pub(super) creator: Cell<u64>,
+    /// Stacks that were read on this thread.
+    reads: Cell<u32>,
+    /// The thread blocks the signals of faults, as far as we know.
+    is_deaf: Cell<bool>,
 }
+
+/// A thread is asked for the signals it blocks at its first sample and at every so many
+/// later ones: the question takes a fifth of a sample.
+const ASK_EVERY: u32 = 32;
 
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
@@ -81,6 +90,8 @@ thread_local! {
             busy: Cell::new(0),
             tid: Cell::new(0),
             creator: Cell::new(0),
+            reads: Cell::new(0),
+            is_deaf: Cell::new(false),
         }
     };
 }
@@ -229,6 +240,26 @@ impl Local {
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.busy.get() != 0
+    }
+
+    /// Runs `work`, whose reads may fault. In a thread that blocks all signals, as threads
+    /// of libraries often do, a fault would end the program at once; so it lets those of
+    /// faults through for as long as that.
+    ///
+    /// Context: allocator hook.
+    pub(super) fn with_faults<T>(&self, work: impl FnOnce() -> T) -> T {
+        let reads = self.reads.get();
+        self.reads.set(reads.wrapping_add(1));
+        if !reads.is_multiple_of(ASK_EVERY) && !self.is_deaf.get() {
+            return work();
+        }
+        let blocked = signals::let_faults_through();
+        self.is_deaf.set(blocked.is_some());
+        let outcome = work();
+        if let Some(mask) = blocked {
+            signals::set_mask(&mask);
+        }
+        outcome
     }
 
     /// The kernel's number of this thread.

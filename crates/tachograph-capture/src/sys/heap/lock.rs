@@ -1,10 +1,11 @@
 //! The lock around the store, for code inside allocator hooks.
 //!
 //! It sleeps in the kernel rather than spin, so a thread of high priority does
-//! not keep the holder from finishing; and a fork waits for it, so a child never
-//! finds it held by a thread that did not come along.
+//! not keep the holder from finishing. A fork does not take it: handlers of other
+//! libraries that run before a fork may wait for their own threads, which may wait for
+//! the lock. The child makes it free and forgets all that it guards, half done or not.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::apart::Apart;
 use super::local::local;
@@ -60,33 +61,21 @@ impl Lock {
 /// Around everything in the store that changes.
 pub(super) static STORE: Apart<Lock> = Apart(Lock::new());
 
-/// The fork in progress took the lock.
-static TAKEN_BY_FORK: AtomicBool = AtomicBool::new(false);
-
-/// Context: before a fork, on the thread that forks, after the scan lock was taken.
+/// Context: before a fork, on the thread that forks.
 pub(crate) fn before_fork() {
-    // A signal handler that forks may have interrupted us on this very thread.
-    if !local().is_busy() {
-        STORE.take();
-        TAKEN_BY_FORK.store(true, Ordering::Release);
-        // Other handlers of this fork may allocate, and must not wait for the lock.
-        local().enter();
-    }
+    // In the child other handlers may run before ours, and must not wait for a lock whose
+    // holder did not come along.
+    local().enter();
 }
 
 /// Context: after a fork, in the parent.
 pub(crate) fn after_fork_in_parent() {
-    if TAKEN_BY_FORK.swap(false, Ordering::AcqRel) {
-        local().leave();
-        STORE.give_back();
-    }
+    local().leave();
 }
 
 /// Context: the child of a fork, on its only thread.
 pub(crate) fn after_fork_in_child() {
-    if TAKEN_BY_FORK.swap(false, Ordering::AcqRel) {
-        local().leave();
-    }
+    local().leave();
     STORE.0.0.store(FREE, Ordering::Release);
     local().forget_tid();
     super::desk::forget();

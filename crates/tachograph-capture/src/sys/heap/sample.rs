@@ -9,7 +9,7 @@ use super::store::{self, New};
 use super::{control, desk, mappings};
 
 /// Keeps a sampled block with the calling thread's stack; false, and counted,
-/// when there is no room.
+/// when there is no room, and false when sampling has ended meanwhile.
 ///
 /// Context: allocator hook, parked.
 pub(super) fn keep(

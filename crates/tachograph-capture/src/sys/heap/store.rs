@@ -368,8 +368,10 @@ pub(crate) fn clear() {
     });
 }
 
-/// Forgets without the lock. Context: the child of a fork, on its only thread.
+/// Forgets everything, whatever another thread was doing to it. Context: the child of a
+/// fork, on its only thread, after the lock was made free.
 pub(super) fn forget_in_child() {
+    INDEX.forget_in_child();
     clear();
 }
 

@@ -7,7 +7,7 @@
 /// Objects that are remembered; more are scanned every time.
 const ROOM: usize = 4096;
 
-/// A set of fixed size, for use under the scan lock.
+/// A set of fixed size, for whoever has the turn.
 pub(super) struct Done {
     objects: [(u64, u64); ROOM],
 }

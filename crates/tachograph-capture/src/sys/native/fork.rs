@@ -1,15 +1,20 @@
 //! Keeps `fork` away while we talk to the dynamic loader.
 //!
 //! The loader's list lock is not reset in a forked child. Were a fork to happen
-//! while our thread holds it, the child would hang in its next `dlopen`. So work
-//! on the list of objects takes a turn, and a fork waits for the turn to end:
-//! some hundred microseconds at most, and only while the list is being rebuilt.
+//! while a thread of ours holds it, the child would hang in its next `dlopen`. So work
+//! on the list of objects takes a turn, and a fork waits for the turn to end: some
+//! microseconds for most of them, and longer while new libraries are being looked at.
 
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::yield_now;
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
+use crate::sys::threads::own_id;
+
+/// The kernel's number of the thread that has the turn; 0 when nobody has it.
+static TAKEN: AtomicI32 = AtomicI32::new(0);
+/// The fork in progress has the turn.
+static TAKEN_BY_FORK: AtomicBool = AtomicBool::new(false);
 static HOOKED: Once = Once::new();
 
 /// The right to talk to the loader; given back on drop.
@@ -27,15 +32,14 @@ impl Turn {
     /// The turn, if nobody has it just now.
     pub(crate) fn try_take() -> Option<Self> {
         watch_forks();
-        let taken = TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         // Made only when it was taken: one that is made and dropped gives the turn back.
-        taken.is_ok().then(|| Self(()))
+        is_taken_now().then(|| Self(()))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        TAKEN.store(false, Ordering::Release);
+        TAKEN.store(0, Ordering::Release);
     }
 }
 
@@ -50,26 +54,37 @@ pub(crate) fn watch_forks() {
     });
 }
 
+fn is_taken_now() -> bool {
+    TAKEN.compare_exchange(0, own_id(), Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
 fn wait() {
-    while TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    while !is_taken_now() {
         yield_now();
     }
 }
 
 extern "C" fn before_fork() {
-    wait();
+    // A signal handler that forks may have interrupted us on this very thread.
+    if TAKEN.load(Ordering::Relaxed) != own_id() {
+        wait();
+        TAKEN_BY_FORK.store(true, Ordering::Relaxed);
+    }
     crate::sys::heap::before_fork();
 }
 
 extern "C" fn after_in_parent() {
     crate::sys::heap::after_fork_in_parent();
-    TAKEN.store(false, Ordering::Release);
+    if TAKEN_BY_FORK.swap(false, Ordering::Relaxed) {
+        TAKEN.store(0, Ordering::Release);
+    }
 }
 
 extern "C" fn after_in_child() {
     super::rules::forget_readers();
     crate::sys::heap::after_fork_in_child();
-    TAKEN.store(false, Ordering::Release);
+    TAKEN_BY_FORK.store(false, Ordering::Relaxed);
+    TAKEN.store(0, Ordering::Release);
 }
 
 #[cfg(test)]
@@ -88,5 +103,16 @@ mod tests {
         while Turn::try_take().is_none() {
             yield_now();
         }
+    }
+
+    #[test]
+    fn a_fork_on_the_thread_that_has_the_turn_does_not_wait_for_itself() {
+        let turn = Turn::take();
+
+        before_fork();
+        after_in_parent();
+
+        assert!(Turn::try_take().is_none(), "the fork gave away what was not its own");
+        drop(turn);
     }
 }

@@ -41,7 +41,9 @@ impl Deref for Mapped {
     fn deref(&self) -> &[u8] {
         // SAFETY: the range lies in one mapped segment of an object. It is only
         // dereferenced for a program counter whose object was just confirmed to
-        // be loaded, and code that is on a stack is not unloaded.
+        // be loaded, and code that is on a stack is not unloaded. (A walk that went
+        // astray in code without rules, to a place in a library that another thread is
+        // just unloading, would break this; it was never seen.)
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
