@@ -33,7 +33,7 @@ impl Turn {
     pub(crate) fn try_take() -> Option<Self> {
         watch_forks();
         // Made only when it was taken: one that is made and dropped gives the turn back.
-        is_taken_now().then(|| Self(()))
+        take_if_free().then(|| Self(()))
     }
 }
 
@@ -54,12 +54,13 @@ pub(crate) fn watch_forks() {
     });
 }
 
-fn is_taken_now() -> bool {
+/// Takes the turn for the calling thread, if nobody has it; whether it did.
+fn take_if_free() -> bool {
     TAKEN.compare_exchange(0, own_id(), Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 fn wait() {
-    while !is_taken_now() {
+    while !take_if_free() {
         yield_now();
     }
 }
